@@ -1,0 +1,1 @@
+"""Reading again and again, and making an analysis of what was read."""

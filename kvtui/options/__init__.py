@@ -1,0 +1,1 @@
+"""The levers, one a file, each registered by itself."""

@@ -1,0 +1,1 @@
+"""Analysis to view models and report text. All wording lives here. Pure."""

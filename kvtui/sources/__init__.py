@@ -1,0 +1,1 @@
+"""The thin edge: files, pipes, and later NVML, HTTP and host."""
