@@ -32,13 +32,18 @@ class StateGeometry:
     """Bytes of one convolution element."""
     ssm_bytes: int = 4
     """Bytes of one recurrent element."""
+    conv_groups: int = 0
+    """Key groups among the convolution channels; where they do not divide by the ranks, they are padded. 0: no groups."""
+    conv_group_elements: int = 0
+    """Convolution elements that one padded group adds."""
 
     def bytes_per_request(self, attention_tp: int) -> int:
         """State bytes of one request on one GPU (facts/memory.md 2.7).
 
         ``attention_tp``: GPUs the state is split over.
         """
-        conv = self.conv_elements // attention_tp * self.conv_bytes
+        spare = attention_tp - self.conv_groups if self.conv_groups % attention_tp else 0
+        conv = (self.conv_elements + spare * self.conv_group_elements) // attention_tp * self.conv_bytes
         ssm = self.ssm_elements // attention_tp * self.ssm_bytes
         return (conv + ssm) * len(self.layers)
 
@@ -84,7 +89,10 @@ class Geometry:
     nextn_layers: int | None = None
     """Layers of the checkpoint's own MTP/NextN draft; None: it has none."""
     multimodal: bool = False
+    """Whether SGLang serves its vision or audio part by default. False with ``vision_layers`` set: only
+    with ``--enable-multimodal`` (Gemma 3, Llama 4, Step3)."""
     vision_layers: int | None = None
+    """Depth of the vision part as the automatic fraction reads it: 24 where the file names none."""
     vision_hidden: int | None = None
     experts: int | None = None
     """Routed experts a layer."""
