@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kvtui.domain.geometry import Attention, Geometry
-from kvtui.domain.reading import Known, Reading
+from kvtui.domain.reading import Known, Missing, Reading
+
+NO_CELL = Missing("the cell is unknown")
 
 CellBasis = Literal["geometry", "printed", "pool size", "unknown"]
 
@@ -34,6 +36,8 @@ class Identity:
     geometry: Geometry | None
     geometry_source: str
     """Where the geometry comes from, or why there is none; one clause."""
+    version_span: tuple[str | None, str | None] = (None, None)
+    """Oldest and newest release that the wording of the log allows, where it prints none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,10 @@ class Account:
     req_to_token_gib: Reading[float]
     host_gb: Reading[float]
     """HiCache host memory over all ranks, decimal GB."""
+    divisor_bytes: Reading[float] = NO_CELL
+    """What the formula divides by: the cell, plus a draft's share where the version prices it (0.5.15 and later)."""
+    kv_share: float = 1.0
+    """Share of each further byte that becomes KV pool; below 1 where a state pool takes a ratio of the rest."""
     causes: tuple[str, ...] = ()
     """Why predicted and reported differ beyond the rounding, most likely first; empty when they agree."""
     notes: tuple[str, ...] = ()

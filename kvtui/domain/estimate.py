@@ -59,3 +59,8 @@ class Estimate:
     notes: tuple[str, ...] = ()
     rank: float = 0.0
     """Order in the pane: the higher the better; levers that do nothing are below 0."""
+
+    @property
+    def idle(self) -> bool:
+        """True where it can be set and would change nothing here; ``why_not`` says why."""
+        return self.applies and self.rank < 0 and bool(self.why_not)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kvtui.domain.account import Account
+from kvtui.domain.admission import Band
 from kvtui.domain.boot import Boot
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.events import Event
 from kvtui.domain.finding import Finding
 from kvtui.domain.ledger import GpuLedger
 from kvtui.domain.samples import EMPTY_TIMELINE, Timeline
+from kvtui.domain.workload import Workload
 
 SourceState = Literal["live", "ended", "waiting", "failed"]
 
@@ -67,6 +69,8 @@ class Frame:
     counts: ReadCounts = ReadCounts()
     notes: tuple[str, ...] = ()
     """What could not be read; sentences."""
+    timelines: tuple[Timeline, ...] = ()
+    """Samples of every boot, in the order of ``boots``; empty where the source keeps one only."""
 
     @property
     def boot(self) -> Boot | None:
@@ -88,4 +92,8 @@ class Analysis:
     """The primary verdict first, then the other axis, then banners."""
     estimates: tuple[Estimate, ...] = ()
     """Best first."""
+    workload: Workload | None = None
+    """The load of the newest minutes; None where no batch line tells it."""
+    band: Band | None = None
+    """How many requests of that load one data-parallel rank admits; None where it cannot be computed."""
     notes: tuple[str, ...] = ()
