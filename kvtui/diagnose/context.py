@@ -1,0 +1,130 @@
+"""What a rule sees, and the small questions that every rule asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kvtui.domain.account import Account
+from kvtui.domain.admission import Band
+from kvtui.domain.banding import band_of
+from kvtui.domain.batches import RankLoad
+from kvtui.domain.boot import Boot
+from kvtui.domain.events import Event, EventKind
+from kvtui.domain.finding import Confidence, Evidence
+from kvtui.domain.frame import Frame
+from kvtui.domain.reading import Known, Missing, Where
+from kvtui.domain.workload import WINDOW_S, Workload, observe
+
+ENOUGH_S: Final = 15.0
+"""Seconds that a finding has to hold on a server that runs (facts/diagnoses.md 0.5)."""
+ENOUGH_TICKS: Final = 3
+"""Decode lines that a finding has to hold for, on a server that runs."""
+SOLID_S: Final = 60.0
+SOLID_LINES: Final = 20
+QUEUEING: Final = 0.5
+"""Share of lines with a queue from which on a server counts as queueing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A frame with its arithmetic and its load."""
+
+    frame: Frame
+    account: Account
+    workload: Workload
+    band: Band | None = None
+
+    @property
+    def boot(self) -> Boot | None:
+        """The boot that is judged."""
+        return self.frame.boot
+
+    @property
+    def rank(self) -> RankLoad | None:
+        """The rank that admission is judged by: the busiest."""
+        return self.workload.busiest
+
+    @property
+    def loaded(self) -> bool:
+        """True where samples show requests for long enough to judge a load (a finished log: over its own span)."""
+        if self.workload.empty:
+            return False
+        if self.frame.finished:
+            return True
+        span = read(self.workload.span_s)
+        return self.workload.decode_lines >= ENOUGH_TICKS and (span is None or span >= ENOUGH_S)
+
+    @property
+    def confidence(self) -> Confidence:
+        """How far a load can be trusted, by how long it was watched."""
+        lines = self.workload.decode_lines + self.workload.prefill_lines
+        span = read(self.workload.span_s)
+        if lines < ENOUGH_TICKS or (span is not None and span < ENOUGH_S) or (span is None and lines < SOLID_LINES):
+            return "low"
+        return "high" if lines >= SOLID_LINES and span is not None and span >= SOLID_S else "medium"
+
+    @property
+    def queueing(self) -> bool:
+        """True where the busiest rank has a queue most of the time."""
+        return self.rank is not None and (read(self.rank.queue_share) or 0.0) >= QUEUEING
+
+    @property
+    def silent_s(self) -> float | None:
+        """Seconds between the newest batch line and now, where both are known."""
+        last = read(self.workload.last_at)
+        return None if self.frame.now is None or last is None else max(0.0, self.frame.now - last)
+
+    def events(self, *kinds: EventKind) -> Iterator[Event]:
+        """Events of some kinds, in order."""
+        return (event for event in self.frame.events if event.kind in kinds)
+
+    @property
+    def came_up(self) -> bool:
+        """True where the boot is known to have become a server, or requests were seen."""
+        if self.workload.decode_lines or self.workload.prefill_lines > 1 or any(self.events("ready")):
+            return True
+        return self.boot is not None and self.boot.final is not None
+
+
+def read(reading: Known[float] | Missing) -> float | None:
+    """The value, or None: rules branch on it, views never see it."""
+    return reading.value if isinstance(reading, Known) else None
+
+
+def count(reading: Known[int] | Missing) -> int | None:
+    """As ``read``, for whole numbers."""
+    return reading.value if isinstance(reading, Known) else None
+
+
+def proof(text: str, *readings: Known[float] | Known[int] | Missing) -> Evidence:
+    """Evidence with the origin of the first known reading."""
+    known = next((reading for reading in readings if isinstance(reading, Known)), None)
+    return Evidence(text) if known is None else Evidence(text, str(known.where), known.at)
+
+
+def witness(event: Event) -> Evidence:
+    """Evidence that quotes a log line."""
+    return Evidence(event.text, str(Where("log", line=event.line)), event.at)
+
+
+def first_at(context: Context) -> float | None:
+    """From when on the window's findings hold."""
+    return read(context.workload.first_at)
+
+
+def context_of(frame: Frame, account: Account, *, window_s: float | None = WINDOW_S) -> Context:
+    """The context of a frame: its newest load and the admission band, with the settings that its boot shows."""
+    boot = frame.boot
+    interval = boot.number("decode_log_interval") if boot is not None else None
+    final = boot.final if boot is not None else None
+    workload = observe(
+        frame.timeline,
+        frame.events,
+        pool_tokens=count(account.tokens_reported),
+        window_s=window_s,
+        chunk=final.chunked_prefill_size if final is not None else None,
+        decode_interval=int(interval) if interval is not None and 1 <= interval < 1e6 else None,
+    )
+    return Context(frame, account, workload, band_of(workload, account, boot, frame.events))

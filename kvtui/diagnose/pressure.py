@@ -1,0 +1,91 @@
+"""Which of the look-alikes holds a queue: the cap, the pool, its reservation, or none of them.
+
+At saturation ``P (1 - U) = need + R nu r``: what is free is the charge of the next request and the reservation of those that
+run. So a log without ``max_new_tokens`` still bounds the reservation: ``need`` lies between the prompt with the answers
+seen and the prompt with the clip (facts/diagnoses.md 0.1, V1 and V3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kvtui.diagnose.context import Context, count, read
+from kvtui.domain.admission import CLIP_NEW_TOKENS, Interval
+
+FULL: Final = 0.9
+"""A pool whose 95th percentile of use is this high fills up by real tokens."""
+RESERVES: Final = 0.3
+"""Reservation over resident tokens from which on it is the reservation that holds the queue (facts/diagnoses.md V3)."""
+PINNED: Final = 0.98
+"""Running at this share of the cap counts as at the cap (V2)."""
+PREFILLS: Final = 0.4
+"""Share of wall time from which on prefill starves decode (V4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """A queue and what could hold it; of the busiest rank."""
+
+    running: float
+    peak: float
+    queued: float
+    usage: float
+    usage_peak: float
+    cap: int | None
+    at_cap: bool
+    reserve: Interval | None
+    """Reserved over resident tokens, per request; None where sizes are unknown."""
+    pool_full: bool
+    """True where used tokens, not reserved ones, fill the pool."""
+
+
+def pressure_of(context: Context) -> Pressure | None:
+    """The pressure, or None where there is no lasting queue or its figures are unknown."""
+    rank = context.rank
+    if rank is None or not context.loaded or not context.queueing:
+        return None
+    running, peak, queued = read(rank.running), read(rank.running_peak), read(rank.queued)
+    usage, usage_peak = read(rank.usage), read(rank.usage_peak)
+    if running is None or peak is None or queued is None or usage is None or usage_peak is None:
+        return None
+    cap = count(context.account.running_cap)
+    reserve = _reserve(context, running, usage)
+    return Pressure(
+        running=running,
+        peak=peak,
+        queued=queued,
+        usage=usage,
+        usage_peak=usage_peak,
+        cap=cap,
+        at_cap=cap is not None and peak >= PINNED * cap and running >= 0.9 * cap,
+        reserve=reserve,
+        pool_full=usage_peak >= FULL or (reserve.low + reserve.high < 2 * RESERVES if reserve is not None else usage >= 0.75),
+    )
+
+
+def _reserve(context: Context, running: float, usage: float) -> Interval | None:
+    """Reserved over resident tokens of a running request, as the free space bounds it."""
+    pool, resident, prompt = count(context.account.tokens_reported), read(context.workload.resident), read(context.workload.prompt)
+    if pool is None or resident is None or resident <= 0 or running <= 0:
+        return None
+    free, held = pool * (1 - usage), running * resident
+    asked, seen = prompt or 0.0, read(context.workload.output) or 0.0
+    most = max(0.0, free - asked - min(seen, CLIP_NEW_TOKENS)) / held
+    least = max(0.0, free - asked - CLIP_NEW_TOKENS) / held
+    return Interval(least, most, "free tokens less the charge of the next request")
+
+
+def prefill_bound(context: Context) -> bool:
+    """True where prefill takes most of the time: then a queue says nothing of the pool."""
+    rank = context.rank
+    share = read(rank.prefill_share) if rank is not None else None
+    return share is not None and (share >= PREFILLS or (share >= PREFILLS / 1.6 and full_passes(context)))
+
+
+def full_passes(context: Context) -> bool:
+    """True where the median prefill pass fills its chunk: there is always more to prefill."""
+    size = read(context.rank.full_pass) if context.rank is not None else None
+    final = context.boot.final if context.boot is not None else None
+    chunk = final.chunked_prefill_size if final is not None else None
+    return size is not None and chunk is not None and chunk > 0 and size >= 0.9 * chunk

@@ -1,0 +1,69 @@
+"""The rules and the order of their verdicts. A rule registers itself; ``diagnose`` asks them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from kvtui.diagnose.context import Context
+from kvtui.domain.finding import Finding, VerdictId
+
+__all__ = ["ORDER", "Context", "diagnose", "registered", "rule"]
+
+Rule = Callable[[Context], "Finding | None"]
+
+ORDER: Final[tuple[VerdictId, ...]] = (
+    "startup-failure", "server-stuck", "hardware-fault", "host-pressure", "retraction", "grammar", "pd-queue", "hicache",
+    "running-cap", "sub-pool", "head-of-line", "kv-capacity", "reservation", "prefill", "dp-imbalance", "prefix-miss", "client", "cpu",
+    "cuda-graph", "speculation", "allreduce", "clocks", "decode-bandwidth", "decode-compute",
+    "headroom", "leftover-flags", "foreign-memory", "measurement",
+    "healthy", "not-enough-data",
+)  # fmt: skip
+"""Decision order of facts/diagnoses.md 0.5, the narrower of two look-alikes first."""
+
+_FALLBACK: Final[frozenset[VerdictId]] = frozenset({"healthy", "not-enough-data"})
+_RULES: Final[dict[VerdictId, Rule]] = {}
+
+
+def rule(verdict: VerdictId) -> Callable[[Rule], Rule]:
+    """Register a function as the rule of a verdict. Raises ValueError where the verdict has one already."""
+
+    def register(function: Rule) -> Rule:
+        if verdict in _RULES:
+            raise ValueError(f"two rules for {verdict}")
+        _RULES[verdict] = function
+        return function
+
+    return register
+
+
+def registered() -> tuple[VerdictId, ...]:
+    """Verdicts that have a rule, in decision order."""
+    return tuple(verdict for verdict in ORDER if verdict in _RULES)
+
+
+def diagnose(context: Context) -> tuple[Finding, ...]:
+    """All findings: the primary verdict first, then the other axis' first, then the rest and the banners.
+
+    There is always at least one: "healthy" and "not enough data" are verdicts too, given where nothing limits.
+    """
+    found = [finding for verdict in registered() if (finding := _RULES[verdict](context)) is not None]
+    limits = [finding for finding in found if finding.id not in _FALLBACK]
+    fallback = [finding for finding in found if finding.id in _FALLBACK]
+    concurrency = sorted((f for f in limits if f.axis == "concurrency"), key=_weight)
+    step = sorted((f for f in limits if f.axis == "step"), key=_weight)
+    banners = sorted((f for f in limits if f.axis == "banner"), key=_weight)
+    # A banner that is certain says more than "nothing limits"; an out-of-memory at run time says more than any limit.
+    loud = [f for f in banners if f.confidence == "high" and (_is_crash(f) or not concurrency)]
+    concurrency = concurrency or fallback[:1]
+    rest = [*concurrency[1:], *step[1:], *(f for f in banners if f not in loud)]
+    return (*loud[:1], *concurrency[:1], *step[:1], *loud[1:], *rest)
+
+
+def _weight(finding: Finding) -> tuple[int, int]:
+    """A verdict that was seen for too short a time does not outrank one that is proven."""
+    return (1 if finding.confidence == "low" else 0, ORDER.index(finding.id))
+
+
+def _is_crash(finding: Finding) -> bool:
+    return finding.id == "headroom" and finding.since is not None

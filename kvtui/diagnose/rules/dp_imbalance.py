@@ -1,0 +1,50 @@
+"""V14: one data-parallel rank queues or carries the load while others have room."""
+
+from __future__ import annotations
+
+from kvtui.diagnose.context import QUEUEING, Context, first_at, proof, read
+from kvtui.diagnose.registry import rule
+from kvtui.domain.finding import Finding, Ruled
+
+_RATIO = 1.3
+_IDLE_QUEUE = 0.05
+
+
+@rule("dp-imbalance")
+def dp_imbalance(context: Context) -> Finding | None:
+    """The busiest rank generates more than 1.3 times the mean, and queues while another has no queue (V14)."""
+    ranks = context.workload.ranks
+    if len(ranks) < 2 or not context.loaded or context.workload.decode_lines < 20:
+        return None
+    weights = [rank.generated_weight for rank in ranks]
+    mean = sum(weights) / len(weights)
+    busy, idle = max(ranks, key=lambda r: r.generated_weight), min(ranks, key=lambda r: r.generated_weight)
+    queue, least = read(busy.queue_share) or 0.0, read(idle.queue_share) or 0.0
+    if mean <= 0 or busy.generated_weight <= _RATIO * mean or queue < QUEUEING or least > _IDLE_QUEUE:
+        return None
+    ratio = busy.generated_weight / mean
+    return Finding(
+        id="dp-imbalance",
+        title="The data-parallel ranks are unevenly loaded",
+        sentence=(
+            f"DP{busy.dp} generates {ratio:.1f} times the mean of {len(ranks)} ranks and queues in {queue:.0%} of its lines, "
+            f"while DP{idle.dp} has no queue."
+        ),
+        axis="concurrency",
+        confidence=context.confidence,
+        since=first_at(context),
+        evidence=tuple(
+            proof(
+                f"DP{rank.dp}: running {read(rank.running) or 0:.1f}, queued {read(rank.queued) or 0:.1f}, "
+                f"usage {read(rank.usage) or 0:.2f}",
+                rank.running,
+            )
+            for rank in (busy, idle)
+        ),
+        ruled_out=(Ruled("kv-capacity", f"DP{idle.dp} has room: usage {read(idle.usage) or 0:.0%}"),),
+        advice=(
+            "Balance by load: --load-balance-method total_tokens (older releases: shortest_queue, minimum_tokens; see --help).",
+            "If clients or a router pick the rank themselves, let the server pick, or use --router-dp-aware.",
+        ),
+        verify=("running of all ranks lies within 1.3 times their mean",),
+    )

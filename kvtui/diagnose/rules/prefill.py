@@ -1,0 +1,64 @@
+"""V4: prefill takes the time that decode needs."""
+
+from __future__ import annotations
+
+from kvtui.diagnose.context import Context, first_at, proof, read
+from kvtui.diagnose.pressure import full_passes, prefill_bound
+from kvtui.diagnose.registry import rule
+from kvtui.domain.finding import Finding, Ruled
+from kvtui.domain.reading import Missing
+
+_PASSES = 3
+
+
+@rule("prefill")
+def prefill(context: Context) -> Finding | None:
+    """Prefill above 40 % of wall time, or nothing but prefill while requests wait (facts/diagnoses.md V4)."""
+    rank = context.rank
+    if rank is None or not (context.loaded or context.workload.prefill_lines >= 20):
+        return None
+    only = rank.decode_lines == 0 and rank.prefill_lines >= _PASSES and context.queueing
+    if not only and not (prefill_bound(context) and context.workload.prefill_lines >= 20):
+        return None
+    share = read(rank.prefill_share)
+    tput, rate = read(context.workload.gen_tput), read(context.workload.input_tput)
+    size = read(rank.full_pass)
+    taken = "all lines of the window are prefill" if only else f"prefill takes at least {share or 0.0:.0%} of the time"
+    usage, queued = read(rank.usage), read(rank.queued)
+    numbers = f"{context.workload.prefill_lines} prefill passes beside {context.workload.decode_lines} decode lines"
+    if rate is not None:
+        numbers += f", {rate:,.0f} prompt tokens a second"
+    if tput is not None:
+        numbers += f", {tput:,.0f} generated a second"
+    evidence = [proof(taken, rank.prefill_share), proof(numbers, context.workload.input_tput)]
+    if size is not None:
+        full = ", the whole chunk: there is always more to prefill" if full_passes(context) else ""
+        evidence.append(proof(f"the median pass computes {size:,.0f} tokens{full}", rank.full_pass))
+    if usage is not None:
+        evidence.append(
+            proof(
+                f"KV usage {usage:.2f} on average, {read(rank.usage_peak) or usage:.2f} at its height; queued {queued or 0.0:.1f}",
+                rank.usage,
+            )
+        )
+    hit = read(context.workload.cached_share)
+    return Finding(
+        id="prefill",
+        title="Prefill limits throughput",
+        sentence=f"Prefill starves decode: {taken} ({numbers}).",
+        axis="concurrency",
+        confidence="low" if only else context.confidence,
+        since=first_at(context),
+        evidence=tuple(evidence),
+        ruled_out=(Ruled("kv-capacity", f"KV usage is {usage:.0%}: the pool is not what a queue waits for"),)
+        if usage is not None and usage < 0.8
+        else (),
+        fixes=("chunked-prefill", "hicache", "cache-aware-routing", "more-gpus"),
+        advice=(f"{hit:.0%} of the prompt tokens came from the cache.",) if hit is not None else (),
+        verify=("decode lines come as often as before at the same demand, and time to first token falls",),
+        needs=("decode lines: a longer log",)
+        if only
+        else ("sglang:realtime_tokens_total (--enable-metrics) counts prefill exactly",)
+        if isinstance(rank.pure_step_s, Missing)
+        else (),
+    )

@@ -1,0 +1,52 @@
+"""V8: running requests lose their KV again because more were admitted than the pool can hold."""
+
+from __future__ import annotations
+
+from kvtui.diagnose.context import Context, proof, read, witness
+from kvtui.diagnose.registry import rule
+from kvtui.domain.finding import Confidence, Finding, Ruled
+
+_SUSTAINED_PER_MIN = 1.0
+_BURST_REQUESTS = 3
+
+
+@rule("retraction")
+def retraction(context: Context) -> Finding | None:
+    """More than one retraction a minute (facts/diagnoses.md V8); a rarer one is told with low confidence."""
+    load = context.workload
+    events = list(context.events("retract"))
+    if not load.retractions or not events:
+        return None
+    rate, span = read(load.retractions_per_min), read(load.span_s)
+    sustained = (rate is None and load.retractions >= _BURST_REQUESTS) or (rate is not None and rate > _SUSTAINED_PER_MIN)
+    confidence: Confidence = "low" if not sustained else "high" if load.retractions >= _BURST_REQUESTS else "medium"
+    often = (
+        f"{load.retractions} times in {span:.0f} s ({rate:.1f} a minute)"
+        if rate is not None and span is not None
+        else f"{load.retractions} times"
+    )
+    usage = read(context.rank.usage_peak) if context.rank is not None else None
+    full = f", KV usage up to {usage:.0%}" if usage is not None else ""
+    ratios = [value for event in events if isinstance(value := event.fields.get("ratio_after"), (int, float))]
+    raised = f"; new_token_ratio was raised to {max(ratios):.2f}" if ratios else ""
+    return Finding(
+        id="retraction",
+        title="Requests are retracted for want of KV",
+        sentence=f"The KV pool ran full in decode: {load.retracted} requests were put back, {often}{full}; their work is done twice.",
+        axis="concurrency",
+        confidence=confidence,
+        since=events[0].at,
+        evidence=(proof(f"retracted {often}{raised}", load.retractions_per_min), *(witness(event) for event in events[-3:])),
+        ruled_out=(Ruled("kv-capacity", "the pool is not only full: it was given out to more requests than it can hold"),)
+        if sustained
+        else (),
+        fixes=("conservativeness", "cap-max-new-tokens", "max-running-requests", "raise-fraction"),
+        advice=(
+            "Have clients send max_tokens: without it the ratio is set from the whole context and cannot correct itself.",
+            (
+                'A running server can be calmed: curl -X POST http://HOST:PORT/set_internal_state -H "Content-Type: application/json" '
+                '-d \'{"server_args": {"pp_max_micro_batch_size": N}}\', with N below the running requests of now.'
+            ),
+        ),
+        verify=("no Retract line in 15 minutes at the same demand; running is lower and steadier",),
+    )
