@@ -1,0 +1,71 @@
+"""``--schedule-conservativeness``: how much of an answer is reserved (facts/diagnoses.md V3 and V8)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from kvtui.domain.admission import DP_ATTENTION_FACTOR, Interval, ratio_interval
+from kvtui.domain.estimate import Estimate
+from kvtui.options.context import OptionContext
+from kvtui.options.effect import Effect
+from kvtui.options.lever import lever, not_here, today, with_effect
+from kvtui.options.reservation import NO_EVIDENCE, NO_LOAD, Charge, effect_of
+
+_TITLE: Final = "schedule-conservativeness"
+_LOWER: Final = 0.3
+_PLAIN: Final = 1.0
+_HIGHER: Final = 1.3
+_VERIFY: Final = "usage rises by 5 points or more at the same queue, and retractions stay flat"
+
+
+@lever("conservativeness")
+def conservativeness(context: OptionContext) -> Estimate:
+    """Lower where the reservation limits, higher where requests are retracted."""
+    today_value = context.conservativeness
+    if context.limit == "retraction":
+        return _higher(context, today_value)
+    if context.limit is None:
+        return not_here(context, "conservativeness", _TITLE, NO_LOAD)
+    if today_value <= _LOWER:
+        return not_here(context, "conservativeness", _TITLE, f"it is {today_value:g} already")
+    base = replace(
+        today(context, "conservativeness", f"conservativeness {today_value:g} → {_LOWER:g}"),
+        flags=(f"--schedule-conservativeness {_LOWER:g}",),
+        risk="medium",
+        risk_text="requests may be retracted when answers turn out long",
+        verify=_VERIFY,
+        notes=(*_scaled(context), NO_EVIDENCE),
+    )
+    return with_effect(base, context, _effect(context))
+
+
+def _scaled(context: OptionContext) -> tuple[str, ...]:
+    return (f"DP attention multiplies it by {DP_ATTENTION_FACTOR:g} already",) if context.account.identity.dp_attention else ()
+
+
+def _effect(context: OptionContext) -> Effect:
+    need = context.need()
+    if need is None:
+        return Effect(why="the length of prompts is unknown")
+    old = context.ratio()
+    new: Interval = ratio_interval(conservativeness=_LOWER, dp_attention=context.account.identity.dp_attention)
+    remaining = context.remaining()
+    least = (Charge(need.low, old.low * remaining.low), Charge(need.low, new.low * remaining.low))
+    most = (Charge(need.high, old.high * remaining.high), Charge(need.high, new.high * remaining.high))
+    return effect_of(context, least, most)
+
+
+def _higher(context: OptionContext, today_value: float) -> Estimate:
+    higher = _HIGHER if today_value >= _PLAIN else _PLAIN
+    if today_value >= higher:
+        return not_here(context, "conservativeness", _TITLE, f"it is {today_value:g} already; a live fix is max_tokens in the requests")
+    base = replace(
+        today(context, "conservativeness", f"conservativeness {today_value:g} → {higher:g}"),
+        flags=(f"--schedule-conservativeness {higher:g}",),
+        risk="low",
+        risk_text="fewer requests run at once",
+        verify="retraction lines stop; running is lower but steadier",
+        notes=("where clients send no max_tokens the reservation cannot recover by itself: cap it there first", NO_EVIDENCE),
+    )
+    return with_effect(base, context, Effect(why="what the retractions cost is not estimated"))

@@ -1,0 +1,91 @@
+"""Lower ``mem_fraction_static``: give memory back to activations where headroom is short (facts/diagnoses.md V24)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Final
+
+from kvtui.domain.estimate import Estimate
+from kvtui.domain.reading import Known, optional
+from kvtui.domain.what_if import what_if
+from kvtui.options.context import OptionContext, finite
+from kvtui.options.effect import Effect, of_pool
+from kvtui.options.flags import fraction_flag, fraction_text
+from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effect
+from kvtui.options.raise_fraction import SAFE_HEADROOM_GIB
+
+_TITLE: Final = "lower mem_fraction_static"
+_STEP: Final = 0.02
+"""What facts/diagnoses.md V24 gives back at least."""
+_LOWEST: Final = 0.05
+_RED_GIB: Final = 2.0
+"""Below it a long prompt is likely to run out of memory (facts/diagnoses.md V24)."""
+_URGENT: Final = 3.0
+
+
+def wanted(context: OptionContext, fraction: float) -> float:
+    """0.02 less, or as much as brings headroom to 2 GiB; on hundredths."""
+    chosen = round(math.ceil((fraction - _STEP) * 100 - 1e-6) / 100, 2)
+    while chosen > _LOWEST:
+        left = what_if(context.account, chosen).headroom_gib
+        if not isinstance(left, Known) or left.value >= _RED_GIB:
+            break
+        chosen = round(chosen - 0.01, 2)
+    return max(chosen, _LOWEST)
+
+
+@lever("lower-fraction")
+def lower_fraction(context: OptionContext) -> Estimate:
+    """The fraction under the cursor where it is below today's, else what the headroom asks for."""
+    fraction = finite(context.account.fraction)
+    if fraction is None or not 0 < fraction < 1:
+        return not_here(context, "lower-fraction", _TITLE, "today's fraction is unknown")
+    asked = context.fraction
+    if asked is not None and 0 < asked < fraction:
+        return _at(context, asked, urgent=_short(context))
+    failure = context.found("startup-failure")
+    if failure is not None and "lower-fraction" not in failure.fixes:
+        other = "raise-fraction" not in failure.fixes
+        return not_here(
+            context, "lower-fraction", _TITLE, "the start failed for another reason" if other else "the pool is too small, not too large"
+        )
+    if failure is None and not _short(context):
+        left = finite(context.account.headroom_gib)
+        why = "no sign that memory outside the pool runs short" if left is None else f"headroom of {left:.1f} GiB is enough"
+        return not_here(context, "lower-fraction", _TITLE, why)
+    return _at(context, wanted(context, fraction), urgent=True)
+
+
+def _without_pool(context: OptionContext) -> tuple[str, ...]:
+    """What frees memory and costs no pool, to be tried first."""
+    chunk = context.boot.number("chunked_prefill_size") if context.boot is not None else None
+    smaller = f"--chunked-prefill-size {chunk / 2:.0f} or " if chunk is not None and 4_096 <= chunk < 1e6 else ""
+    return (f"try first: {smaller}fewer captured batches; they cost no pool",)
+
+
+def _short(context: OptionContext) -> bool:
+    """True where headroom is below 3 GiB, or a rule found it short."""
+    left = finite(context.account.headroom_gib)
+    return context.found("headroom") is not None or (left is not None and left < SAFE_HEADROOM_GIB)
+
+
+def _at(context: OptionContext, fraction: float, *, urgent: bool) -> Estimate:
+    told = what_if(context.account, fraction)
+    tokens, left = optional(told.tokens), finite(told.headroom_gib)
+    risk, words = headroom_risk(left)
+    base = replace(
+        today(context, "lower-fraction", f"lower fraction to {fraction_text(fraction)}"),
+        flags=(fraction_flag(fraction),),
+        tokens=tokens,
+        headroom_gib=left,
+        risk=risk if left is not None else "low",
+        risk_text=words if left is not None else "frees memory outside the pool; how much is left there today is unknown",
+        verify="no out of memory under the longest real prompt; the lowest free memory stays above 3 GiB",
+        notes=_without_pool(context),
+    )
+    if tokens is not None and tokens <= 0:
+        return replace(base, applies=False, why_not="the weights would leave no pool", tok_s_why="no pool", rank=-2.0)
+    effect = Effect(why="the pool at another fraction is unknown") if tokens is None else of_pool(context, tokens)
+    placed = with_effect(base, context, effect)
+    return replace(placed, why_not="", rank=_URGENT) if urgent else placed
