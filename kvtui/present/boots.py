@@ -1,0 +1,187 @@
+"""The starts in a log, and what changed between two of them: "what changed since it was fast?"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kvtui.domain.boot import Boot, Scalar
+from kvtui.domain.memory_facts import free_after_weights, free_before_weights
+from kvtui.domain.reading import Known, Missing
+from kvtui.domain.samples import DECODE, Timeline
+from kvtui.present import glyphs
+from kvtui.present.figures import NONE, fraction, gib, signed_pct, stamp, tokens
+from kvtui.present.line import BLANK, Line, Span, clean, clip_line, pad, pad_left
+from kvtui.present.readings import finite, text_or
+
+NOT_SET: Final = "not shown"
+UNSEEN: Final = "not read: choose that boot once"
+NAME: Final = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load of one boot: means over its decode lines."""
+
+    running: float
+    queued: float
+    usage: float
+    tok_s: float
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class BootFacts:
+    """One boot in words and numbers, for a table."""
+
+    index: int
+    begun: str
+    version: str
+    fraction: str
+    pool: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing two boots do not share."""
+
+    name: str
+    left: str
+    right: str
+    note: str = ""
+
+
+def load_of(timeline: Timeline) -> Load | None:
+    """Means of the decode lines of a boot; None where it printed none."""
+    decodes = list(timeline.where(DECODE))
+    if not decodes:
+        return None
+
+    def mean(name: str) -> float:
+        values = timeline.column(name)
+        known = [values[i] for i in decodes if math.isfinite(values[i])]
+        return sum(known) / len(known) if known else math.nan
+
+    return Load(mean("running"), mean("queued"), mean("usage"), mean("gen_tput"), len(decodes))
+
+
+def facts(boot: Boot) -> BootFacts:
+    """The row of one boot."""
+    set_to = boot.number("mem_fraction_static")
+    pool = boot.final.max_total_num_tokens if boot.final else None
+    return BootFacts(
+        index=boot.index,
+        begun=stamp(boot.begun_at),
+        version=text_or(boot.version, "unknown"),
+        fraction=fraction(set_to) if set_to is not None else "automatic",
+        pool=tokens(pool) if pool is not None else NONE,
+        state=boot.state,
+    )
+
+
+def compare(left: Boot, right: Boot, loads: Mapping[int, Load | None] | None = None) -> tuple[Difference, ...]:
+    """What differs between two boots: version, settings, memory, pool and load; equal things are left out.
+
+    ``loads``: the load of each boot that was read, by index; one that is absent is said to be unread.
+    """
+    found = [_pair("version", text_or(left.version, "unknown"), text_or(right.version, "unknown"))]
+    found += [_pair(name, _setting(left, name), _setting(right, name)) for name in sorted(left.settings.keys() | right.settings.keys())]
+    found.append(_memory("free before weights", free_before_weights(left), free_before_weights(right)))
+    found.append(_memory("free after weights", free_after_weights(left), free_after_weights(right)))
+    found.append(_pool(left, right))
+    found.append(_pair("state", left.state, right.state))
+    differences = [d for d in found if d is not None]
+    return (*differences, *_loads((loads or {}), left.index, right.index))
+
+
+def _pair(name: str, left: str, right: str, note: str = "") -> Difference | None:
+    return None if left == right else Difference(name, left, right, note)
+
+
+def _setting(boot: Boot, name: str) -> str:
+    found = boot.setting(name)
+    return NOT_SET if found is None else clean(_scalar(found.value), 300)
+
+
+def _scalar(value: Scalar) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_scalar(part) for part in value[:20]) + (", …]" if len(value) > 20 else "]")
+    return "unset" if value is None else str(value)
+
+
+def _memory(name: str, left: Known[float] | Missing, right: Known[float] | Missing) -> Difference | None:
+    a, b = finite(left), finite(right)
+    change = f"{b - a:+.2f} GiB".replace("-", "−") if a is not None and b is not None else ""
+    return _pair(name, f"{gib(a)} GiB" if a is not None else "unknown", f"{gib(b)} GiB" if b is not None else "unknown", change)
+
+
+def _pool(left: Boot, right: Boot) -> Difference | None:
+    a, b = (boot.final.max_total_num_tokens if boot.final else None for boot in (left, right))
+    change = signed_pct(a, b) if a is not None and b is not None else ""
+    return _pair("pool, tokens", tokens(a) if a is not None else "unknown", tokens(b) if b is not None else "unknown", change)
+
+
+def _loads(loads: Mapping[int, Load | None], left: int, right: int) -> list[Difference]:
+    rows: list[Difference] = []
+    for name, attribute, digits in (("running", "running", 0), ("queued", "queued", 0), ("KV usage", "usage", 2), ("tok/s", "tok_s", 0)):
+        a, b = (_load(loads, index, attribute, digits) for index in (left, right))
+        rows.append(Difference(f"load: {name}", a, b, "means of decode lines" if not rows else ""))
+    # Two boots without any reading say it once, not in four rows.
+    return rows if any(r.left != r.right for r in rows) else [Difference("load", rows[0].left, rows[0].right)]
+
+
+def _load(loads: Mapping[int, Load | None], index: int, attribute: str, digits: int) -> str:
+    if index not in loads:
+        return UNSEEN
+    load = loads[index]
+    if load is None:
+        return "no decode lines"
+    value: float = getattr(load, attribute)
+    return f"{value:,.{digits}f}" if math.isfinite(value) else "not printed"
+
+
+def table(boots: tuple[Boot, ...], chosen: int, marked: frozenset[int], selected: int, width: int) -> tuple[Line, ...]:
+    """The boots, newest last, one line each below a heading."""
+    head = "     " + pad("begun", 21) + pad("SGLang", 12) + pad("fraction", 11) + pad_left("pool, tokens", 14) + "  state"
+    lines: list[Line] = [(Span(head, "dim"),)]
+    for position, boot in enumerate(boots):
+        row = facts(boot)
+        shown = position == chosen % len(boots)
+        said = pad(row.begun, 21) + pad(row.version, 12) + pad(row.fraction, 11) + pad_left(row.pool, 14)
+        lines.append(
+            clip_line(
+                (
+                    Span(glyphs.POINTER if position == selected else " ", "key"),
+                    Span(glyphs.MARKED if position in marked else " ", "changed"),
+                    Span(f"{position + 1:>2} "),
+                    Span(said, "strong" if position == selected else "text"),
+                    Span(f"  {row.state}", "bad" if row.state == "failed" else "text"),
+                    Span("  shown" if shown else "", "good"),
+                ),
+                width,
+            )
+        )
+    return tuple(lines)
+
+
+def comparison(left: Boot, right: Boot, loads: Mapping[int, Load | None], width: int) -> tuple[Line, ...]:
+    """Two boots side by side, only what differs."""
+    column = max(12, (width - NAME - 22) // 2)
+    lines: list[Line] = [
+        (Span(pad("what differs", NAME) + pad(f"boot {left.index + 1}", column) + pad(f"boot {right.index + 1}", column), "dim"),),
+        BLANK,
+    ]
+    lines += [clip_line(_difference(difference, column), width) for difference in compare(left, right, loads)]
+    return tuple(lines)
+
+
+def _difference(difference: Difference, column: int) -> Line:
+    return (
+        Span(pad(clean(difference.name, 100), NAME), "label"),
+        Span(pad(difference.left, column - 1) + " "),
+        Span(pad(difference.right, column - 1) + " ", "changed"),
+        Span(difference.note, "dim"),
+    )

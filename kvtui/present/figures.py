@@ -1,0 +1,114 @@
+"""Numbers as the product writes them: one place, so that panes, report and help agree.
+
+GiB with two decimals, tokens with thousands separators, times as the source shows them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+from kvtui.domain.reading import Known, Missing, Where
+
+NONE = "–"
+"""Stands where a number would; never a zero."""
+
+
+def tokens(value: float) -> str:
+    """``116,171``."""
+    return f"{round(value):,}"
+
+
+def gib(value: float) -> str:
+    """``21.71``: two decimals, as SGLang logs them."""
+    return f"{value:,.2f}"
+
+
+def gib_text(reading: Known[float] | Missing) -> str:
+    """``21.71 GiB``, or a dash where it is missing."""
+    return f"{gib(reading.value)} GiB" if isinstance(reading, Known) else NONE
+
+
+def tokens_text(reading: Known[int] | Missing) -> str:
+    """``116,171``, or a dash where it is missing."""
+    return tokens(reading.value) if isinstance(reading, Known) else NONE
+
+
+def cell_text(value: float) -> str:
+    """``70,272``; a fraction of a byte is kept where SGLang prints one."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+def fraction(value: float) -> str:
+    """``0.85``; three decimals where they are needed."""
+    text = f"{value:.3f}"
+    return text.removesuffix("0")
+
+
+def signed_pct(before: float, after: float) -> str:
+    """``+74 %``; ``±0 %`` where nothing changes, a dash where ``before`` is 0."""
+    if before == 0:
+        return NONE
+    change = (after - before) / before * 100
+    if abs(change) < 0.5:
+        return "±0 %"
+    return f"{'+' if change > 0 else '−'}{abs(change):.0f} %"
+
+
+def _moment(at: float | None) -> datetime | None:
+    """A stamp as a date; None for what is no time of this calendar."""
+    if at is None or not abs(at) < 1e12:
+        return None
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=at)
+    except OverflowError:
+        return None
+    return moment if moment.year >= 1900 else None
+
+
+def clock(at: float | None, *, seconds: bool = True) -> str:
+    """Time of day of a stamp; a dash where there is none."""
+    moment = _moment(at)
+    return NONE if moment is None else moment.strftime("%H:%M:%S" if seconds else "%H:%M")
+
+
+def stamp(at: float | None) -> str:
+    """Date and time of a stamp; only the time for logs that print no date."""
+    moment = _moment(at)
+    if at is None or moment is None:
+        return NONE
+    return clock(at) if abs(at) < 366 * 86400 else moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def duration(seconds: float) -> str:
+    """``42 s``, ``12 min``, ``3 h 05 min``, ``2 d 04 h``."""
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min"
+    if whole < 172800:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 boot``, ``2 boots``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def version_text(version: Known[str] | Missing, span: tuple[str | None, str | None]) -> str:
+    """``0.5.9``; ``0.5.7–0.5.9 by its wording`` where the log prints none; ``of unknown version``."""
+    if isinstance(version, Known):
+        return version.value
+    low, high = span
+    if low and high:
+        return f"{low} by its wording" if low == high else f"{low}–{high} by its wording"
+    if low or high:
+        return f"{low} or later" if low else f"{high} or earlier"
+    return "of unknown version"
+
+
+def origin(where: Where, width: int = 52) -> str:
+    """Where a number comes from, in at most ``width`` characters; a log line keeps its number."""
+    text = str(where)
+    return text if len(text) <= width else text[: width - 1] + "…"

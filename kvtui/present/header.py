@@ -1,0 +1,57 @@
+"""The header line: which server this is, and how its sources are doing."""
+
+from __future__ import annotations
+
+from kvtui.domain.account import Identity
+from kvtui.domain.frame import Frame, SourceHealth
+from kvtui.domain.reading import Known
+from kvtui.present import glyphs
+from kvtui.present.figures import clock, version_text
+from kvtui.present.line import Line, Span, between, clean
+from kvtui.present.readings import finite, text_or
+from kvtui.present.state import ViewState
+
+SEPARATOR = Span(f" {glyphs.BULLET} ", "dim")
+
+
+def header(state: ViewState, width: int) -> Line:
+    """The line in ``width`` columns."""
+    frame = state.analysis.frame
+    left: list[Span] = [Span(" kvtui ", "mark"), Span("  ")]
+    for index, (text, tone_strong) in enumerate(_identity(state.analysis.account.identity)):
+        if index:
+            left.append(SEPARATOR)
+        left.append(Span(text, "strong" if tone_strong else "text"))
+    if len(frame.boots) > 1:
+        left += [SEPARATOR, Span(f"boot {frame.boots.index(frame.boots[frame.chosen]) + 1} of {len(frame.boots)}")]
+    return between(tuple(left), (*_right(state, frame), Span(" ")), width)
+
+
+def _identity(identity: Identity) -> list[tuple[str, bool]]:
+    parts = [(text_or(identity.model, "model unknown"), True), (f"SGLang {version_text(identity.version, identity.version_span)}", False)]
+    sizes = [(name, finite(size)) for name, size in (("TP", identity.tp), ("DP", identity.dp), ("PP", identity.pp))]
+    shown = [f"{name}{size}" for name, size in sizes if size is not None and (size > 1 or name == "TP")]
+    if shown:
+        parts.append((" ".join(shown) + (" DP attention" if identity.dp_attention else ""), False))
+    if isinstance(identity.attention, Known):
+        parts.append((identity.attention.value.value.upper(), False))
+    if isinstance(identity.kv_dtype, Known):
+        parts.append((f"KV {text_or(identity.kv_dtype, '')}", False))
+    return parts
+
+
+def _right(state: ViewState, frame: Frame) -> Line:
+    if state.paused_at is not None:
+        return (Span(f"{glyphs.PAUSED} paused at {clock(state.paused_at)}", "changed"),)
+    spans: list[Span] = []
+    for source in frame.sources:
+        spans += [Span("  "), *_source(source)]
+    return tuple(spans[1:])
+
+
+def _source(source: SourceHealth) -> Line:
+    sign, tone = glyphs.SOURCES[source.state]
+    said = f" {clean(source.name, 20)} {source.state}"
+    if source.last_at is not None:
+        said += f" {clock(source.last_at)}"
+    return Span(sign, tone), Span(said, "dim" if source.state in {"live", "ended"} else "text")

@@ -1,0 +1,244 @@
+"""The options pane: every lever with its price, and the plan that marked ones make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kvtui.domain.estimate import Estimate
+from kvtui.domain.units import gb_to_gib
+from kvtui.present import glyphs
+from kvtui.present.aside import headroom_judgement
+from kvtui.present.figures import NONE, gib, signed_pct, tokens
+from kvtui.present.line import BLANK, Line, Span, Tone, cells, clean, clip_line, line_cells, pad, pad_left, wrap
+from kvtui.present.readings import finite
+from kvtui.present.state import ViewState
+
+RISKS: dict[str, tuple[str, Tone]] = {
+    "none": (glyphs.GOOD, "good"),
+    "low": (glyphs.GOOD, "good"),
+    "medium": (glyphs.WARN, "warn"),
+    "high": (glyphs.BAD, "bad"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Widths of the columns, just as wide as the figures ask for."""
+
+    name: int
+    tokens: int
+    fits: int
+    tok_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The pane's lines, and which of them is which option."""
+
+    lines: tuple[Line, ...]
+    rows: tuple[tuple[int, str], ...]
+    """(line number, option id) of each option that is on the screen."""
+
+
+def ids(state: ViewState) -> tuple[str, ...]:
+    """Option ids in the order of the pane."""
+    return tuple(estimate.id for estimate in state.estimates)
+
+
+def options(state: ViewState, width: int, height: int, selected: str | None) -> Options:
+    """The options in ``height`` lines of ``width`` columns, ``selected`` (an option id) unfolded by a line and always in sight."""
+    if not state.estimates:
+        return Options(_nothing(state, width), ())
+    foot = _foot(state, width)
+    room = max(1, height - 1 - len(foot))
+    columns = _columns(state, width)
+    blocks = [(e.id, _block(e, state, columns, width, selected=e.id == selected)) for e in state.estimates]
+    start = _scrolled([(block_id == selected, len(lines)) for block_id, lines in blocks], room)
+    body: list[Line] = []
+    rows: list[tuple[int, str]] = []
+    for block_id, lines in blocks[start:]:
+        if len(body) + len(lines) > room:
+            break
+        rows.append((len(body) + 1, block_id))
+        body += lines
+    body += _beside(state, width, selected, room - len(body))
+    whole = [_head(columns), *body, *foot]
+    return Options(tuple(clip_line(line, width) for line in whole)[:height], tuple(rows))
+
+
+def _beside(state: ViewState, width: int, selected: str | None, room: int) -> list[Line]:
+    """What fills the rest of the pane: the selected option in full, where a large screen has room for all of it."""
+    found = next((e for e in state.estimates if e.id == selected), None)
+    told = [BLANK, (Span(glyphs.RULE * width, "dim"),), *((Span("  "), *line) for line in detail(found, width - 3))] if found else []
+    shown = told if len(told) <= room else []
+    return [*shown, *([BLANK] * (room - len(shown)))]
+
+
+def _nothing(state: ViewState, width: int) -> tuple[Line, ...]:
+    notes = state.analysis.notes or state.analysis.frame.notes
+    said = clean(notes[0]) if notes else "the server's start and its load were not both read"
+    text = f"No option can be estimated yet: {said}"
+    return tuple((Span(f" {part}", "note"),) for part in wrap(text, width - 2))
+
+
+def _scrolled(blocks: list[tuple[bool, int]], room: int) -> int:
+    """First block to show so that the selected one is in sight: as early as possible."""
+    chosen = next((i for i, (selected, _) in enumerate(blocks) if selected), 0)
+    start = 0
+    while start < chosen and sum(size for _, size in blocks[start : chosen + 1]) > room:
+        start += 1
+    return start
+
+
+def _columns(state: ViewState, width: int) -> Columns:
+    shown = [e for e in state.estimates if e.applies]
+    wide = [2 + max([least, *(cells(write(e)) for e in shown)]) for least, write in ((6, _tokens), (4, _fits), (5, _tok_s))]
+    return Columns(max(10, width - 5 - sum(wide)), *wide)
+
+
+def _head(columns: Columns) -> Line:
+    named = pad("    option", columns.name + 4)
+    return (Span(named + pad_left("tokens", columns.tokens) + pad_left("fits", columns.fits) + pad_left("tok/s", columns.tok_s), "dim"),)
+
+
+def _block(estimate: Estimate, state: ViewState, columns: Columns, width: int, *, selected: bool) -> list[Line]:
+    marked = estimate.id in state.plan
+    pointer = Span(glyphs.POINTER if selected else " ", "key")
+    title = clean(estimate.title, 200)
+    if not estimate.applies:
+        head: Line = (pointer, Span(f"{glyphs.NOT}  ", "dim"), Span(title, "dim"))
+        why = f"{glyphs.BULLET} {clean(estimate.why_not) or 'does nothing here'}"
+        if not selected:
+            return [(*head, Span(f"  {why}", "dim"))]
+        return [head, *((Span(f"    {part}"),) for part in wrap(why, max(10, width - 5)))]
+    mark = Span(glyphs.MARKED, "changed") if marked else Span(" ")
+    sign, tone = (glyphs.IDLE, "dim") if estimate.idle else RISKS[estimate.risk]
+    body: Tone = "dim" if estimate.idle else "text"
+    row: Line = (
+        pointer,
+        mark,
+        Span(f"{sign} ", tone),
+        Span(pad(title, columns.name), "strong" if selected else body),
+        Span(pad_left(_tokens(estimate), columns.tokens), body),
+        Span(pad_left(_fits(estimate), columns.fits), body),
+        Span(pad_left(_tok_s(estimate), columns.tok_s), body if estimate.tok_s else "note"),
+    )
+    if not selected:
+        return [row]
+    whole = [(Span(f"    {title}", "strong"),)] if cells(title) > columns.name else []
+    why = [(Span(f"    does nothing here: {clean(estimate.why_not)}", "dim"),)] if estimate.idle else []
+    return [row, *whole, *why, (Span("    "), *_price(estimate))]
+
+
+def _tokens(estimate: Estimate) -> str:
+    return tokens(estimate.tokens) if estimate.tokens is not None else NONE
+
+
+def _fits(estimate: Estimate) -> str:
+    return f"{estimate.fits:,.0f}" if estimate.fits is not None and math.isfinite(estimate.fits) else NONE
+
+
+def _tok_s(estimate: Estimate) -> str:
+    found = estimate.tok_s
+    if found is None or not (math.isfinite(found.low) and math.isfinite(found.high)):
+        return "? measure"
+    low, high = tokens(found.low), tokens(found.high)
+    return low if low == high else f"{low}…{high}"
+
+
+def _price(estimate: Estimate) -> Line:
+    """Headroom, risk and restart in one line."""
+    spans: list[Span] = []
+    if estimate.headroom_gib is not None and math.isfinite(estimate.headroom_gib):
+        judged = headroom_judgement(estimate.headroom_gib)
+        spans += [
+            Span("headroom ", "dim"),
+            Span(f"{gib(estimate.headroom_gib)} GiB ".replace("-", "−")),
+            *judged.spans,
+            Span(f" {glyphs.BULLET} ", "dim"),
+        ]
+    _, tone = RISKS[estimate.risk]
+    spans += [Span(f"risk {estimate.risk}", tone), Span(f" {glyphs.BULLET} {'restart' if estimate.restart else 'no restart'}", "dim")]
+    if estimate.host_gb is not None:
+        spans += [Span(f" {glyphs.BULLET} host {gb_to_gib(estimate.host_gb):,.0f} GiB", "dim")]
+    return tuple(spans)
+
+
+def plan(state: ViewState) -> tuple[Estimate, ...]:
+    """The marked options that apply, in the order of the pane."""
+    return tuple(e for e in state.estimates if e.id in state.plan and e.applies)
+
+
+def plan_flags(state: ViewState) -> tuple[str, ...]:
+    """Flags of all marked options, each once."""
+    return tuple(dict.fromkeys(flag for estimate in plan(state) for flag in estimate.flags))
+
+
+def _foot(state: ViewState, width: int) -> list[Line]:
+    marked = plan(state)
+    if not marked:
+        return []
+    said = " ".join(clean(flag, 200) for flag in plan_flags(state)) or "no flags"
+    lines: list[Line] = [(Span(f" plan of {len(marked)}: ", "changed"), Span(said))]
+    fractions = [e for e in marked if e.id in {"raise-fraction", "lower-fraction"} and e.tokens is not None]
+    if fractions and fractions[0].tokens is not None:
+        now = finite(state.analysis.account.tokens_reported)
+        change = f" ({signed_pct(now, fractions[0].tokens)})" if now else ""
+        rest = "" if len(marked) == 1 else "; the others are not added up"
+        lines.append((Span(f" the fraction gives {tokens(fractions[0].tokens)} tokens{change}, exactly{rest}", "dim"),))
+    return [clip_line(line, width) for line in lines]
+
+
+def copied(estimate: Estimate) -> str:
+    """What goes to the clipboard: the flags as one line, or the advice where there are none; safe to paste."""
+    return clean(" ".join(estimate.flags) or estimate.verify or estimate.title)
+
+
+def plan_copied(state: ViewState) -> str:
+    """The plan's flags as one line."""
+    return clean(" ".join(plan_flags(state)))
+
+
+def detail(estimate: Estimate, width: int) -> tuple[Line, ...]:
+    """Everything about one option."""
+    lines: list[Line] = [(Span(clean(estimate.title), "strong"),), BLANK]
+    if not estimate.applies:
+        lines += _said("does not apply", [estimate.why_not or "does nothing here"], width)
+    lines += _said("flags", estimate.flags or ["none"], width)
+    lines += _said("pool", [f"{_tokens(estimate)} tokens"], width)
+    lines += _said("fits", [f"{_fits(estimate)} requests" + (f" ({estimate.fits_basis})" if estimate.fits_basis else "")], width)
+    lines += _said("tok/s", [_throughput(estimate)], width)
+    if estimate.headroom_gib is not None and math.isfinite(estimate.headroom_gib):
+        judged = headroom_judgement(estimate.headroom_gib)
+        lines += _said("headroom", [f"{gib(estimate.headroom_gib)} GiB a GPU, {judged.sign} {judged.word}"], width)
+    if estimate.host_gb is not None:
+        lines += _said(
+            "host memory", [f"{gb_to_gib(estimate.host_gb):,.1f} GiB over all ranks ({estimate.host_gb:,.1f} decimal GB)"], width
+        )
+    lines += _said("risk", [f"{estimate.risk}" + (f": {estimate.risk_text}" if estimate.risk_text else "")], width)
+    lines += _said("restart", ["yes" if estimate.restart else "no"], width)
+    if estimate.verify:
+        lines += _said("verify", [estimate.verify], width)
+    if estimate.notes:
+        lines += _said("notes", estimate.notes, width)
+    return tuple(line if line_cells(line) <= width else clip_line(line, width) for line in lines)
+
+
+def _throughput(estimate: Estimate) -> str:
+    if estimate.tok_s is None:
+        return f"not estimated: {estimate.tok_s_why or 'no basis for it'}"
+    return (
+        f"{_tok_s(estimate)}, about {tokens(estimate.tok_s.mid)}; basis: {estimate.tok_s.basis}"
+        if math.isfinite(estimate.tok_s.mid)
+        else _tok_s(estimate)
+    )
+
+
+def _said(label: str, texts: Sequence[str], width: int) -> list[Line]:
+    lines: list[Line] = []
+    for text in texts:
+        for part in wrap(clean(text), max(10, width - 16)):
+            lines.append((Span(pad("" if lines else label, 15), "label"), Span(part)))
+    return lines

@@ -1,0 +1,196 @@
+"""Charts and sparklines as data: what is drawn, where the axes end, which limits are lines.
+
+Nothing here knows a terminal; every number in a ``Plot`` is finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kvtui.domain.buckets import AxisKind, Run
+from kvtui.present.figures import clock
+from kvtui.present.line import Line, Span, Tone, cells, line_cells
+
+BLOCKS: Final = "▁▂▃▄▅▆▇█"
+DAY: Final = 86_400
+TIME_STEPS: Final = (
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 365 * DAY,
+)  # fmt: skip
+LABEL_EVERY: Final = 12
+"""Columns that one label of the time axis gets at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of a chart; each run is drawn unbroken."""
+
+    name: str
+    tone: Tone
+    runs: tuple[Run, ...]
+
+    @property
+    def high(self) -> float | None:
+        """The largest value, or None where there is none."""
+        return max((y for run in self.runs for _, y in run), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A horizontal line, or a band where ``high`` is above ``low``."""
+
+    text: str
+    low: float
+    high: float
+    tone: Tone = "warn"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that happened at one moment."""
+
+    at: float
+    glyph: str
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A label of an axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A chart. ``x0 < x1`` and ``y0 < y1``."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    series: tuple[Series, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    """Glyphs in the uppermost row."""
+    cursor: float | None = None
+    """Position of the time cursor."""
+    since: float | None = None
+    """Position from which the verdict holds."""
+    x_ticks: tuple[Tick, ...] = ()
+    y_ticks: tuple[Tick, ...] = ()
+
+
+def figure(value: float) -> str:
+    """A number as short as it can be read: ``1,532``, ``50``, ``4.2``, ``0.87``, ``2.1M``."""
+    size = abs(value)
+    if not math.isfinite(value):
+        return "?"
+    if size >= 1e15:
+        return f"{value:.0e}"
+    for floor, letter in ((1e12, "T"), (1e9, "G"), (1e7, "M")):
+        if size >= floor:
+            return f"{value / (1e6 if letter == 'M' else floor):.1f}{letter}"
+    if size >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}".removesuffix("0")
+
+
+def age(seconds: float) -> str:
+    """An age in at most four characters: ``2s``, ``3m``, ``5h``, ``9d``."""
+    if not math.isfinite(seconds):
+        return "?"
+    for size, letter in ((DAY, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{min(999, int(seconds // size))}{letter}"
+    return f"{max(0, int(seconds))}s"
+
+
+def position(kind: AxisKind, at: float) -> str:
+    """A position of the axis in words: a time of day, or a log line."""
+    return clock(at) if kind == "time" else f"line {at:,.0f}"
+
+
+def x_ticks(kind: AxisKind, x0: float, x1: float, columns: int) -> tuple[Tick, ...]:
+    """Labels of the time axis at round times, or of a line axis at round lines."""
+    room = max(1, columns // LABEL_EVERY)
+    if not (math.isfinite(x0) and math.isfinite(x1) and x0 < x1):
+        return ()
+    if kind == "line":
+        return tuple(Tick(x, f"line {x:,.0f}") for x in _round_steps(x0, x1, room, whole=True))
+    span = x1 - x0
+    step = next((s for s in TIME_STEPS if span / s <= room), TIME_STEPS[-1])
+    first = math.ceil(x0 / step)
+    return tuple(Tick(i * step, clock(i * step, seconds=step < 60)) for i in range(first, min(int(x1 // step), first + room) + 1))
+
+
+def y_ticks(y0: float, y1: float, rows: int) -> tuple[Tick, ...]:
+    """Round labels of the value axis, at most one in two rows."""
+    return tuple(Tick(y, figure(y)) for y in _round_steps(y0, y1, max(1, min(5, rows // 2))))
+
+
+def _round_steps(low: float, high: float, most: int, *, whole: bool = False) -> tuple[float, ...]:
+    span = high - low
+    if not (math.isfinite(span) and span > 0):
+        return ()
+    scale = 10.0 ** math.floor(math.log10(span / most))
+    step = next((m * scale for m in (1, 2, 5, 10) if span / (m * scale) <= most), 10 * scale)
+    if whole:
+        step = max(1.0, step)
+    first = math.ceil(low / step - 1e-9)
+    return tuple(i * step for i in range(first, first + most + 1) if i * step <= high + span * 1e-9)
+
+
+def spark(values: Sequence[float], top: float) -> str:
+    """A column of block glyphs a value, on a scale from 0 to ``top``; a gap is blank, anything above 0 shows."""
+    glyphs = []
+    for value in values:
+        if not math.isfinite(value):
+            glyphs.append(" ")
+        elif top <= 0 or value <= 0:
+            glyphs.append(BLOCKS[0])
+        else:
+            glyphs.append(BLOCKS[min(7, int(min(1.0, value / top) * 7.999))])
+    return "".join(glyphs)
+
+
+def top_of(values: Sequence[float], floor: float) -> float:
+    """The largest finite value, but at least ``floor``."""
+    return max((v for v in values if math.isfinite(v)), default=floor) or floor
+
+
+def round_up(value: float) -> float:
+    """The next round number, so that an axis does not move with each sample."""
+    if not value > 0 or not math.isfinite(value):
+        return 1.0
+    scale = 10.0 ** math.floor(math.log10(value))
+    return next(m * scale for m in (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 8, 10) if m * scale >= value * (1 - 1e-9))
+
+
+def legend(plot: Plot, width: int) -> Line:
+    """One line that says what each stroke is; what lies above the chart is said with an arrow."""
+    spans: list[Span] = []
+    for one in plot.series:
+        high = one.high
+        beyond = f" ▲ to {figure(high)}" if high is not None and high > plot.y1 else ""
+        spans += [Span("━ ", one.tone), Span(f"{one.name}{beyond}  ", "text")]
+    for limit in plot.limits:
+        glyph = "░ " if limit.high > limit.low else "╌ "
+        beyond = " ▲ above" if limit.low > plot.y1 else ""
+        spans += [Span(glyph, limit.tone), Span(f"{limit.text}{beyond}  ", "text")]
+    if plot.cursor is not None:
+        spans += [Span("│ ", "changed"), Span("cursor  ", "text")]
+    if plot.marks:
+        spans += [Span(f"{plot.marks[0].glyph} ", plot.marks[0].tone), Span("retraction  ", "text")]
+    if plot.since is not None:
+        spans += [Span("┊ ", "warn"), Span("verdict since  ", "text")]
+    kept: list[Span] = []
+    for glyph_span, words in zip(spans[::2], spans[1::2], strict=True):
+        # A legend entry that does not fit whole would name nothing.
+        if line_cells((*kept, glyph_span)) + cells(words.text.rstrip()) > width:
+            break
+        kept += [glyph_span, words]
+    return (*kept[:-1], Span(kept[-1].text.rstrip(), kept[-1].tone)) if kept else ()

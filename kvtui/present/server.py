@@ -1,0 +1,278 @@
+"""The server pane: what runs, waits and is produced, beside the limits that it may touch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kvtui.domain.buckets import Point, bucket, stacked
+from kvtui.domain.reading import Known
+from kvtui.present.figures import duration
+from kvtui.present.history import History, cap, ceiling, history, retractions, since
+from kvtui.present.line import BLANK, Line, Span, Tone, between, clip_line, pad, pad_left
+from kvtui.present.plot import Limit, Mark, Plot, Series, age, figure, legend, position, round_up, spark, top_of, x_ticks, y_ticks
+from kvtui.present.state import ViewState
+
+SPAN: Final = 600.0
+"""Seconds that the pane shows."""
+LINE_SPAN: Final = 2_000.0
+"""Log lines that it shows where the log has no times."""
+CHART_ROWS: Final = 6
+"""Rows a chart needs at least, its legend and time axis included."""
+LABEL, VALUE, AGE = 9, 6, 4
+GUTTER: Final = 6
+"""Columns left of a chart for the labels of its values."""
+TALLEST: Final = 4.0
+"""A chart is at most this many times as high as what runs, so that a long queue does not flatten it."""
+
+
+RARE: Final = (
+    ("accept_len", "accept", "acc", "tokens a step"),
+    ("swa_usage", "SWA use", "SWA", "of its pool"),
+    ("mamba_usage", "state use", "state", "of its slots"),
+)
+"""Signals that only some servers print: column, label, label aside, unit."""
+ASIDE: Final = {"prefill": "cache hit", "retracted": "queued"}
+"""Whose row says a signal that has none of its own; else the row of KV usage does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerModel:
+    """What the pane shows: rows of text, then a chart."""
+
+    rows: tuple[Line, ...]
+    plot: Plot | None = None
+    chart_rows: int = 0
+    heading: Line = ()
+    note: Line = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One signal: its value at the moment that is shown, its course, and the words beside it."""
+
+    label: str
+    value: str
+    course: Sequence[float] = ()
+    """A value a column; nan in a gap."""
+    top: float = 1.0
+    words: Line = ()
+    at: float | None = None
+    """Position of the sample."""
+    aside: Line = ()
+    rare: bool = False
+    """Of prefill lines, which come only when somebody asks: an old one is not stale."""
+    """The same in a few words, for a pane without room for the row; empty for rows that always have one."""
+
+
+def server_model(state: ViewState, width: int, height: int, band: tuple[float, float] | None = None) -> ServerModel:
+    """The pane in ``width`` by ``height`` cells.
+
+    ``band``: admission ceiling over all ranks where the analysis has none of its own.
+    """
+    heading: Line = (Span("Server"),)
+    analysis = state.analysis
+    told = history(analysis, state.cursor, SPAN, max(1, width - GUTTER))
+    if told is not None and told.kind == "line":
+        told = history(analysis, state.cursor, LINE_SPAN, max(1, width - GUTTER))
+    if told is None:
+        reason = "no batch line yet: running, queued and throughput are unknown"
+        return ServerModel(rows=(clip_line((Span(reason, "dim"),), width),), heading=heading)
+    limits = ceiling(analysis, told.ranks) or band
+    columns = spark_columns(width)
+    rows = signals(state, told, limits, columns)
+    room = height - CHART_ROWS
+    if len(rows) > max(room, 5):
+        rows = _folded(rows)
+    lines = tuple(row_line(row, told, width, columns) for row in rows)
+    left = height - len(lines)
+    plot = None
+    if left >= CHART_ROWS:
+        plot = load_plot(state, told, limits, width, left - 1)
+        lines = (*lines, *((BLANK,) if left > CHART_ROWS + 3 else ()), legend(plot, width))
+    span = "the newest " if state.cursor is None else ""
+    heading = (*heading, Span(f" ─ {span}{told.length}" + (f", {told.ranks} DP ranks" if told.ranks > 1 else ""), "dim"))
+    note: Line = ()
+    if state.cursor is not None:
+        note = (Span(f"at {position(told.kind, told.now)}", "changed"), Span("  [ ] scrub  esc newest", "dim"))
+    return ServerModel(lines[:height], plot, max(0, height - len(lines)) if plot else 0, heading, note)
+
+
+def spark_columns(width: int) -> int:
+    """Columns of a sparkline in a pane."""
+    return max(4, min(40, width - LABEL - VALUE - AGE - 30))
+
+
+def row_line(row: Row, told: History, width: int, columns: int) -> Line:
+    """One signal in one line; its age at the right edge."""
+    old = ""
+    if row.at is not None and told.kind == "time":
+        old = age(told.now - row.at)
+    stale = row.at is not None and not row.rare and told.now - row.at > told.gap
+    course = spark(row.course, row.top) if row.course else " " * columns
+    left: Line = (
+        Span(pad(row.label, LABEL), "label"),
+        Span(pad_left(row.value, VALUE), "dim" if stale or row.value == "–" else "strong"),
+        Span(f" {course} ", "kv-used"),
+        *row.words,
+    )
+    return between(left, (Span(pad_left(old, AGE), "warn" if stale else "dim"),), width)
+
+
+def signals(state: ViewState, told: History, limits: tuple[float, float] | None, columns: int) -> tuple[Row, ...]:
+    """Every row that this server's lines can fill, most telling first."""
+    running, queued = told.points("running"), told.points("queued")
+    run, wait = told.at_cursor(running), told.at_cursor(queued)
+    generated = told.points("gen_tput")
+    made = told.at_cursor(generated)
+    rows = [
+        _row("running", run, told.spark(running, columns), words=_limit_words(state, told, run, wait, limits)),
+        _row("queued", wait, told.spark(queued, columns), words=_wait_words(state, wait, made)),
+        _usage(state, told, columns),
+        _row("generate", made, told.spark(generated, columns), words=_rate_words(told)),
+        *_prefill(told, columns),
+        _hits(told, columns),
+        _retracted(state, told, columns),
+    ]
+    for name, label, short, unit in RARE:
+        points = told.points(name, "mean" if name == "accept_len" else "max")
+        if points[0]:
+            now = told.at_cursor(points)
+            aside: Line = (Span(f" · {short} {figure(now[1]) if now else '–'}", "dim"),)
+            rows.append(_row(label, now, told.spark(points, columns), floor=1.0, words=(Span(unit, "dim"),), aside=aside))
+    return tuple(rows)
+
+
+def _row(label: str, now: Point | None, course: tuple[float, ...], *, floor: float = 0.0, words: Line = (), aside: Line = ()) -> Row:
+    if now is None:
+        return Row(label, "–", course, 1.0, (Span("not in this stretch", "dim"),), None, aside)
+    return Row(label, figure(now[1]), course, top_of(course, floor), words, now[0], aside)
+
+
+def _limit_words(state: ViewState, told: History, run: Point | None, wait: Point | None, limits: tuple[float, float] | None) -> Line:
+    """Cap and ceiling; the one that is touched is marked."""
+    spans: list[Span] = []
+    most = cap(state.analysis, told.ranks)
+    waiting = run is not None and wait is not None and wait[1] > 0
+    capped = most is not None and run is not None and run[1] >= most
+    if most is not None:
+        spans.append(Span(f"{'▲at the ' if capped and waiting else ''}cap {figure(most)}", "warn" if capped and waiting else "dim"))
+    if limits is not None:
+        touched = waiting and not capped and run is not None and run[1] >= math.floor(limits[0])
+        text = f"{'▲' if touched else ''}admits {band_text(limits)}"
+        spans.append(Span(" · ", "dim") if spans else Span(""))
+        spans.append(Span(text, "warn" if touched else "dim"))
+    return tuple(spans) or (Span("cap and ceiling unknown", "dim"),)
+
+
+def band_text(limits: tuple[float, float]) -> str:
+    """``44–55``; one number where both ends are the same."""
+    low, high = math.floor(limits[0]), math.floor(limits[1])
+    return figure(low) if low == high else f"{figure(low)}–{figure(high)}"
+
+
+def _wait_words(state: ViewState, wait: Point | None, made: Point | None) -> Line:
+    load = state.analysis.workload
+    if wait is None or wait[1] <= 0:
+        return (Span("nobody waits" if wait else "", "dim"),)
+    if load is None or made is None or made[1] <= 0 or not isinstance(load.output, Known) or load.output.value <= 0:
+        return (Span("wait unknown", "dim"),)
+    # Little's law: the queue drains by one request for each answer's worth of tokens.
+    return (Span(f"wait ~{duration(wait[1] * load.output.value / made[1])}", "dim"),)
+
+
+def _usage(state: ViewState, told: History, columns: int) -> Row:
+    points = told.points("usage", "max")
+    now = told.at_cursor(points)
+    course = told.spark(points, columns)
+    words: list[Span] = []
+    band = state.analysis.band
+    if band is not None and math.isfinite(band.usage_low + band.usage_high):
+        text = f"{band.usage_low:.2f}–{band.usage_high:.2f}" if band.usage_high - band.usage_low >= 0.005 else f"{band.usage_low:.2f}"
+        words.append(Span(f"ceiling {text}", "dim"))
+    elif told.ranks > 1:
+        words.append(Span("fullest rank", "dim"))
+    else:
+        words.append(Span("of the pool", "dim"))
+    row = _row("KV usage", now, course, floor=1.0, words=tuple(words))
+    return row if now is None else Row(row.label, f"{now[1]:.2f}", course, 1.0, row.words, row.at)
+
+
+def _rate_words(told: History) -> Line:
+    each = told.stream_rate()
+    return (Span("tok/s" if each is None else f"tok/s · {figure(each)} a stream", "dim"),)
+
+
+def _prefill(told: History, columns: int) -> tuple[Row, ...]:
+    points = told.points("input_tput")
+    if not points[0]:
+        return ()
+    now = told.at_cursor(points)
+    aside = (Span(f" · in {figure(now[1])}", "dim"),) if now is not None else ()
+    row = _row("prefill", now, told.spark(points, columns), words=(Span("tok/s of prompt", "dim"),), aside=aside)
+    return (replace(row, rare=True),)
+
+
+def _hits(told: History, columns: int) -> Row:
+    share = told.hit_share()
+    if share is None:
+        return Row("cache hit", "–", (math.nan,) * columns, 1.0, (Span("no prefill in this stretch", "dim"),))
+    return Row(
+        "cache hit", f"{share[1] * 100:.0f} %", told.hit_columns(columns), 1.0, (Span("of prompt tokens", "dim"),), share[0], rare=True
+    )
+
+
+def _retracted(state: ViewState, told: History, columns: int) -> Row:
+    xs, ys = retractions(state.analysis, told.kind)
+    seen = [(x, y) for x, y in zip(xs, ys, strict=True) if told.start <= x <= told.now]
+    count = math.fsum(y for _, y in seen)
+    course = bucket([x for x, _ in seen], [y for _, y in seen], told.start, told.stop, columns).total
+    tone: Tone = "warn" if count else "dim"
+    words: Line = (Span(f"▲last at {position(told.kind, seen[-1][0])}" if seen else "none", tone),)
+    aside = (Span(f" · {'▲' if count else ''}retracted {figure(count)}", tone),)
+    return Row("retracted", figure(count), course, top_of(course, 1.0), words, None, aside)
+
+
+def _folded(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """Five rows; what the others say stands at the end of these."""
+    asides = {row.label: row.aside for row in rows if row.aside}
+    kept = []
+    for row in rows:
+        if not row.aside:
+            said = (span for label, spans in asides.items() if ASIDE.get(label, "KV usage") == row.label for span in spans)
+            kept.append(replace(row, words=(*row.words, *said)))
+    return tuple(kept)
+
+
+def load_plot(state: ViewState, told: History, limits: tuple[float, float] | None, width: int, rows: int) -> Plot:
+    """Running and running + queued, with the ceiling and the cap as limits."""
+    running, queued = told.points("running"), told.points("queued")
+    series = (Series("running + queued", "label", told.line(stacked(running, queued))), Series("running", "kv-used", told.line(running)))
+    most = cap(state.analysis, told.ranks)
+    drawn: list[Limit] = []
+    if limits is not None:
+        drawn.append(Limit(f"admits {band_text(limits)}", *limits))
+    if most is not None:
+        drawn.append(Limit(f"cap {figure(most)}", most, most, "bad"))
+    high = series[1].high or 0.0
+    base = max(high, 1.0, *(limit.high for limit in drawn if limit.high <= 2 * high))
+    y1 = round_up(min(max(base, series[0].high or 0.0), TALLEST * base) * 1.02)
+    xs, ys = retractions(state.analysis, told.kind)
+    marks = tuple(Mark(x, "▼", "warn") for x, _ in zip(xs, ys, strict=True) if told.start <= x <= told.stop)
+    begin = since(state.analysis) if told.kind == "time" else None
+    columns = max(1, width - GUTTER)
+    return Plot(
+        x0=told.start,
+        x1=told.stop,
+        y0=0.0,
+        y1=y1,
+        series=series,
+        limits=tuple(drawn),
+        marks=marks[-200:],
+        cursor=told.now if state.cursor is not None and told.start <= told.now <= told.stop else None,
+        since=begin if begin is not None and told.start < begin < told.stop else None,
+        x_ticks=x_ticks(told.kind, told.start, told.stop, columns),
+        y_ticks=y_ticks(0.0, y1, rows),
+    )

@@ -1,0 +1,37 @@
+"""What a pane is painted from: one analysis, and what the person at the screen is looking at.
+
+Pane models are made from this by pure functions, so that an equal model means that nothing has to
+be painted again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kvtui.domain.account import WhatIf
+from kvtui.domain.estimate import Estimate
+from kvtui.domain.frame import Analysis
+
+WidthClass = Literal["narrow", "normal", "wide"]
+"""``narrow``: one pane at a time; ``normal``: four panes; ``wide``: four panes with room for charts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """What all panes show; replaced whole, never changed."""
+
+    analysis: Analysis
+    fraction: float | None = None
+    """``mem_fraction_static`` of the what-if, or None: today's."""
+    plan: frozenset[str] = frozenset()
+    """Ids of the options marked for the plan."""
+    cursor: float | None = None
+    """Time scrubbed to, in seconds on the source's clock, or None: the newest."""
+    width: WidthClass = "normal"
+    what_if: WhatIf | None = None
+    """The account at ``fraction``; None exactly where ``fraction`` is None."""
+    estimates: tuple[Estimate, ...] = ()
+    """Options at ``fraction`` (today's where that is None), best first."""
+    paused_at: float | None = None
+    """Where reading was frozen, on the source's clock; None: not paused."""

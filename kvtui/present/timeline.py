@@ -1,0 +1,206 @@
+"""The timeline screen: what the server did, large, over minutes or over the whole log."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kvtui.domain.buckets import Fold, bucket, runs
+from kvtui.domain.frame import Analysis
+from kvtui.present.history import History, ceiling, history, retractions, since
+from kvtui.present.line import Line, Span, clip_line
+from kvtui.present.plot import Limit, Plot, Series, figure, legend, position, round_up, y_ticks
+from kvtui.present.server import GUTTER, LINE_SPAN, SPAN, load_plot
+from kvtui.present.state import ViewState
+
+SPANS: Final = (60.0, 120.0, 300.0, SPAN, 1_800.0, 3_600.0, 10_800.0, 43_200.0, 86_400.0, None)
+"""Seconds that can be shown; None: everything that was kept."""
+VALUES: Final[tuple[tuple[str, str, Fold], ...]] = (
+    ("running", "running", "sum"),
+    ("queued", "queued", "sum"),
+    ("usage", "KV usage", "max"),
+    ("gen_tput", "tok/s", "sum"),
+    ("accept_len", "accept", "mean"),
+)
+"""Signals whose value at the cursor is said: column, word, how ranks are folded."""
+TALL: Final = 7
+"""Rows that a chart gets at least, its legend and its time axis included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One chart of the screen: a line of legend, then ``rows`` rows of chart."""
+
+    legend: Line
+    plot: Plot
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineModel:
+    """The charts, uppermost first; words where there is nothing to draw."""
+
+    strips: tuple[Strip, ...] = ()
+    words: tuple[Line, ...] = ()
+    heading: Line = ()
+    note: Line = ()
+    ends: tuple[float, float] = (0.0, 0.0)
+    """First and last position that the cursor can stand at."""
+    cursor: float = 0.0
+    """Where it stands: at the newest sample where it was not set."""
+    length: float = 1.0
+    """Width of what is shown, in positions."""
+    charts: Charts | None = field(default=None, compare=False)
+    """For the next model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charts:
+    """Charts that were made, without the cursor: as long as only that moves they need not be made again."""
+
+    of: tuple[object, ...]
+    """What they were made from."""
+    plots: tuple[Plot, ...]
+
+
+def zoomed(span: float | None, step: int) -> float | None:
+    """The span one or more steps nearer (below 0) or farther (above 0)."""
+    return SPANS[min(len(SPANS) - 1, max(0, SPANS.index(span) + step))]
+
+
+def timeline_model(
+    state: ViewState, width: int, height: int, span: float | None, first: int = 0, *, before: Charts | None = None
+) -> TimelineModel:
+    """As many charts as ``height`` rows hold, from chart ``first`` on.
+
+    ``span``: seconds, one of ``SPANS``; for a log without times it counts as so many log lines.
+    ``before``: charts of the last model; they are used again where only the cursor moved.
+    """
+    columns = max(1, width - GUTTER)
+    told = history(state.analysis, state.cursor, span, columns)
+    if told is not None and told.kind == "line" and span is not None:
+        told = history(state.analysis, state.cursor, span * LINE_SPAN / SPAN, columns)
+    heading: Line = (Span("Timeline"),)
+    if told is None:
+        return TimelineModel(words=((Span("no batch line yet: there is nothing to draw", "dim"),),), heading=heading)
+    length = told.length
+    heading = (*heading, Span(f" ─ {length}", "dim"), Span(" of everything kept" if span is None else "", "dim"))
+    of = _made_from(state.analysis, told)
+    if before is None or before.of != of:
+        before = Charts(of, _plots(replace(state, cursor=None), told, width))
+    cursor = told.now if state.cursor is not None and told.start <= told.now <= told.stop else None
+    plots = tuple(replace(plot, cursor=cursor) for plot in before.plots)
+    if state.cursor is not None:
+        heading = clip_line((*heading, *_values(told)), max(1, width - 4))
+    count = max(1, min(len(plots), height // TALL))
+    start = min(max(0, first), len(plots) - count)
+    each, more = divmod(height, count)
+    strips = []
+    for number, plot in enumerate(plots[start : start + count]):
+        rows = each + (1 if number < more else 0) - 1
+        strips.append(Strip(clip_line(legend(plot, width), width), replace(plot, y_ticks=y_ticks(plot.y0, plot.y1, rows - 1)), rows))
+    note = _note(len(plots) - count)
+    return TimelineModel(tuple(strips), (), heading, note, told.ends, told.now, told.stop - told.start, before)
+
+
+def _made_from(analysis: Analysis, told: History) -> tuple[object, ...]:
+    """What the charts depend on. While a log grows, samples are only added after the stretch that is shown."""
+    frame = analysis.frame
+    samples = len(frame.timeline) if frame.finished else frame.finished
+    return (
+        (told.start, told.stop, told.columns, told.ranks),
+        (frame.chosen, samples, frame.boot),
+        (len(frame.events), since(analysis), analysis.band, analysis.account.running_cap),
+    )
+
+
+def _values(told: History) -> Line:
+    """What each signal was at the cursor."""
+    near = told.near()
+    spans: list[Span] = [Span(f"  at {position(told.kind, told.now)}", "changed")]
+    for name, word, how in VALUES:
+        now = near.at_cursor(near.points(name, how))
+        if now is not None:
+            spans += [Span(f"  {word} ", "dim"), Span(figure(now[1]), "strong")]
+    return tuple(spans)
+
+
+def _note(hidden: int) -> Line:
+    more = (Span(f"  ↑↓ {hidden} more", "dim"),) if hidden > 0 else ()
+    return (Span("+ − zoom  ←→ scrub  end newest", "dim"), *more)
+
+
+def _plots(state: ViewState, told: History, width: int) -> tuple[Plot, ...]:
+    """Every chart this server's lines can fill."""
+    load = load_plot(state, told, ceiling(state.analysis, told.ranks), width, TALL)
+    always = (load, _usage(state, told, load))
+    told_only = (*_rates(told, load), *_hits(told, load), *_accepted(told, load), *_retracted(state, told, load))
+    return (*always, *told_only)
+
+
+def _plot(load: Plot, series: Sequence[Series], top: float, limits: tuple[Limit, ...] = ()) -> Plot:
+    """Another chart over the same stretch of time."""
+    marks = load.marks if limits else ()
+    return replace(load, y0=0.0, y1=top, series=tuple(series), limits=limits, marks=marks)
+
+
+def _highest(series: Sequence[Series]) -> float:
+    return round_up(max((one.high or 0.0 for one in series), default=0.0) * 1.02)
+
+
+def _usage(state: ViewState, told: History, load: Plot) -> Plot:
+    series = [Series("KV usage", "kv-used", told.line(told.points("usage", "max")))]
+    for name, label in (("swa_usage", "SWA pool"), ("mamba_usage", "state slots")):
+        points = told.points(name, "max")
+        if points[0]:
+            series.append(Series(label, "state", told.line(points)))
+    band = state.analysis.band
+    limits: tuple[Limit, ...] = (Limit("full", 1.0, 1.0, "bad"),)
+    if band is not None and 0 <= band.usage_low <= band.usage_high <= 1:
+        limits = (Limit(f"admission ceiling {band.usage_low:.2f}–{band.usage_high:.2f}", band.usage_low, band.usage_high), *limits)
+    return _plot(load, series, 1.0, limits)
+
+
+def _rates(told: History, load: Plot) -> tuple[Plot, ...]:
+    plots = []
+    for name, label in (("gen_tput", "generate tok/s"), ("input_tput", "prefill tok/s")):
+        points = told.points(name)
+        if points[0]:
+            series = (Series(label, "kv-used", told.line(points)),)
+            plots.append(_plot(load, series, _highest(series)))
+    return tuple(plots)
+
+
+def _hits(told: History, load: Plot) -> tuple[Plot, ...]:
+    shares = told.hit_columns(told.columns)
+    width = (told.stop - told.start) / told.columns
+    places = [told.start + width * (i + 0.5) for i in range(told.columns)]
+    kept = [(x, y * 100) for x, y in zip(places, shares, strict=True) if math.isfinite(y)]
+    if not kept:
+        return ()
+    line = runs(bucket([x for x, _ in kept], [y for _, y in kept], told.start, told.stop, told.columns), told.gap + width)
+    return (_plot(load, (Series("cache hit, % of prompt tokens", "kv-used", line),), 100.0),)
+
+
+def _accepted(told: History, load: Plot) -> tuple[Plot, ...]:
+    points = told.points("accept_len", "mean")
+    if not points[0]:
+        return ()
+    series = (Series("accepted tokens a step", "draft", told.line(points)),)
+    return (_plot(load, series, _highest(series)),)
+
+
+def _retracted(state: ViewState, told: History, load: Plot) -> tuple[Plot, ...]:
+    """Requests put back, a column; only where there were any."""
+    xs, ys = retractions(state.analysis, told.kind)
+    seen = bucket(xs, ys, told.start, told.stop, told.columns)
+    if not any(seen.count):
+        return ()
+    half = (told.stop - told.start) / told.columns / 4
+    spikes = tuple(
+        ((x - half, 0.0), (x, total), (x + half, 0.0)) for x, total, n in zip(seen.low_at, seen.total, seen.count, strict=True) if n
+    )
+    series = (Series("retracted requests", "warn", spikes),)
+    return (_plot(load, series, _highest(series)),)

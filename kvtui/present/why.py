@@ -1,0 +1,70 @@
+"""Why a verdict holds: its proof, what it was told apart from, what to do, and how to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kvtui.domain.finding import Evidence, Finding
+from kvtui.domain.frame import Analysis
+from kvtui.present import glyphs
+from kvtui.present.figures import clock
+from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, wrap
+from kvtui.present.state import ViewState
+
+
+def why(state: ViewState, width: int) -> tuple[Line, ...]:
+    """All verdicts, the primary one first, in lines of at most ``width`` columns."""
+    analysis = state.analysis
+    lines: list[Line] = []
+    for finding in analysis.findings:
+        lines += [*_finding(finding, state, width), BLANK]
+    if not analysis.findings:
+        lines += [(Span("No verdict: nothing that was read can be judged.", "note"),), BLANK]
+    return tuple(clip_line(line, width) for line in (*lines, *_notes(analysis, width)))
+
+
+def _finding(finding: Finding, state: ViewState, width: int) -> list[Line]:
+    sign, tone = glyphs.of_finding(finding)
+    since = f", since {clock(finding.since)}" if finding.since is not None else ""
+    lines: list[Line] = [
+        (Span(f"{glyphs.BAR}{sign} ", tone), Span(clean(finding.title), "strong")),
+        (Span(f"   {finding.axis}, confidence {finding.confidence}{since}", "dim"),),
+    ]
+    lines += [(Span(f"   {part}"),) for part in wrap(clean(finding.sentence), width - 3)]
+    lines += _section("evidence", "good", glyphs.GOOD, (_proof(e) for e in finding.evidence), width)
+    lines += _section("ruled out", "dim", glyphs.NOT, (f"{r.verdict}: {r.why}" for r in finding.ruled_out), width)
+    lines += _section("fixes", "key", glyphs.POINTER, (_fix(option, state) for option in finding.fixes), width)
+    lines += _section("advice", "key", glyphs.POINTER, finding.advice, width)
+    lines += _section("check afterwards", "dim", glyphs.BULLET, finding.verify, width)
+    lines += _section("would settle it", "note", glyphs.UNSURE, finding.needs, width)
+    return lines
+
+
+def _proof(evidence: Evidence) -> str:
+    places = [evidence.where] if evidence.where else []
+    if evidence.at is not None:
+        places.append(clock(evidence.at))
+    return f"{evidence.text}  [{', '.join(places)}]" if places else evidence.text
+
+
+def _fix(option: str, state: ViewState) -> str:
+    found = next((e for e in state.estimates if e.id == option), None)
+    if found is None:
+        return option
+    if not found.applies:
+        return f"{found.title}: not here, {found.why_not}"
+    flags = " ".join(found.flags)
+    return f"{found.title}: {flags}" if flags else found.title
+
+
+def _section(name: str, tone: Tone, sign: str, texts: Iterable[str], width: int) -> list[Line]:
+    lines: list[Line] = []
+    for text in texts:
+        for number, part in enumerate(wrap(clean(text), max(10, width - 7))):
+            lines.append((Span(f"     {sign} " if number == 0 else "       ", tone), Span(part)))
+    return [(Span(f"   {name}", "label"),), *lines] if lines else []
+
+
+def _notes(analysis: Analysis, width: int) -> list[Line]:
+    notes = [*analysis.notes, *analysis.account.notes, *analysis.frame.notes]
+    return _section("notes", "dim", glyphs.BULLET, notes, width)

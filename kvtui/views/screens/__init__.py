@@ -1,0 +1,1 @@
+"""Screens: what is composed of widgets, and the keys that work there."""

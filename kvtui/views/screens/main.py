@@ -1,0 +1,147 @@
+"""The main screen: header, verdict strip, four panes or one at a time, footer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.containers import Container, Vertical
+from textual.geometry import Size
+from textual.widgets import Static
+
+from kvtui.present.frame_bars import footer, tabs
+from kvtui.present.header import header
+from kvtui.present.line import Line, Span, clean
+from kvtui.present.verdict import banners, strip
+from kvtui.views.commands import Scope, bindings, of
+from kvtui.views.screens.base import StateScreen
+from kvtui.views.widgets.formula_pane import FormulaPane
+from kvtui.views.widgets.lines import Bar
+from kvtui.views.widgets.memory_pane import MemoryPane
+from kvtui.views.widgets.options_pane import OptionsPane
+from kvtui.views.widgets.panel import Panel
+from kvtui.views.widgets.server_pane import ServerPane
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from kvtui.present.state import ViewState, WidthClass
+
+PANES: Final = ("memory", "server", "formula", "options")
+NAMES: Final = ("GPU memory", "Server", "Formula", "Options")
+FOUR: Final = Size(110, 32)
+"""From this size on all four panes fit."""
+WIDE: Final = Size(170, 50)
+SMALLEST: Final = Size(60, 16)
+
+
+def width_class(size: Size) -> WidthClass:
+    """How much of the console fits a terminal of that size."""
+    if size.width < FOUR.width or size.height < FOUR.height:
+        return "narrow"
+    return "wide" if size.width >= WIDE.width and size.height >= WIDE.height else "normal"
+
+
+class StripBar(Bar, can_focus=True):
+    """The verdicts; Enter on it opens why."""
+
+
+class MainScreen(StateScreen):
+    """Everything at a glance."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("main")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST.width, "-narrow"), (FOUR.width, "-broad")]  # noqa: RUF012 (Textual declares it so)
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST.height, "-short"), (22, "-middle"), (FOUR.height, "-high")]  # noqa: RUF012
+
+    def __init__(self, target: str) -> None:
+        super().__init__()
+        self._target = clean(target, 200)
+        self._state: ViewState | None = None
+        self._current = PANES.index("memory")
+
+    def compose(self) -> ComposeResult:
+        """The bars and the panes."""
+        with Vertical(id="frame"):
+            yield Bar(id="header")
+            yield StripBar(id="strip")
+            yield Bar(id="tabs")
+            with Container(id="panes"):
+                yield MemoryPane(id="memory", classes="pane")
+                yield ServerPane(id="server", classes="pane")
+                yield FormulaPane(id="formula", classes="pane")
+                yield OptionsPane(id="options", classes="pane")
+            yield Bar(id="footer")
+        yield Static("", id="small", markup=False)
+
+    def on_mount(self) -> None:
+        """Waiting for the first analysis is a state of its own, in words."""
+        self.query_one("#header", Bar).show(lambda _: ((Span(" kvtui ", "mark"), Span(f"  {self._target}")),))
+        self.query_one("#strip", Bar).show(lambda _: ((Span(f"▌◌ Reading {self._target or 'the source'} …", "note"),),))
+        self._go(self._current)
+
+    def show(self, state: ViewState) -> None:
+        """Hand the state to every bar and pane; each paints what it must."""
+        self._state = state = replace(state, width=width_class(self.size))
+        self.set_class(self._has_banner(state), "-banner")
+        self.query_one("#header", Bar).show(lambda width: (header(state, width),))
+        self.query_one("#strip", Bar).show(lambda width: strip(state, width, self._sentence_rows()).lines)
+        for pane in self._panes():
+            pane.state = state
+
+    @staticmethod
+    def _has_banner(state: ViewState) -> bool:
+        return bool(banners(state))
+
+    def _sentence_rows(self) -> int:
+        """Lines for the proof of the first verdict: base.tcss gives the strip as many."""
+        if self.size.height < 22:
+            return 0
+        return 2 if width_class(self.size) == "narrow" else 1
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Four panes, one, or a sentence."""
+        self.set_class(width_class(event.size) != "narrow", "-four")
+        wanted, there = f"{SMALLEST.width}×{SMALLEST.height}", f"{event.size.width}×{event.size.height}"
+        self.query_one("#small", Static).update(f"kvtui needs {wanted}; this terminal has {there}. Enlarge it.")
+        if self._state is not None:
+            self.call_after_refresh(self.show, self._state)
+
+    def _panes(self) -> list[Panel[object]]:
+        return [self.query_one(f"#{name}", Panel) for name in PANES]
+
+    def _go(self, number: int) -> None:
+        self._current = number
+        for index, pane in enumerate(self._panes()):
+            pane.set_class(index == number, "-current")
+        self.query_one("#tabs", Bar).show(lambda width: (tabs(NAMES, self._current, width),))
+        self._panes()[number].focus()
+
+    def action_pane(self, name: str) -> None:
+        """Go to a pane."""
+        self._go(PANES.index(name))
+
+    def action_next_pane(self, step: int) -> None:
+        """Go to the next pane or the one before; the strip lies between the last and the first."""
+        places = len(PANES) + 1
+        here = len(PANES) if isinstance(self.focused, StripBar) else self._current
+        there = (here + step) % places
+        if there == len(PANES):
+            self.query_one("#strip", StripBar).focus()
+        else:
+            self._go(there)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The footer shows the keys that work where the focus is."""
+        focused = event.widget
+        if focused.id in PANES:
+            self._current = PANES.index(focused.id)
+        scopes: tuple[Scope, ...] = ("options", "main", "app") if isinstance(focused, OptionsPane) else ("main", "app")
+        keys = tuple((c.shown, c.title) for c in of(*scopes) if c.footer)
+        dial = (("←→", "fraction"),)
+
+        def bar(width: int) -> tuple[Line, ...]:
+            return (footer((*dial, *keys), width),)
+
+        self.query_one("#footer", Bar).show(bar)

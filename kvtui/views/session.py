@@ -1,0 +1,143 @@
+"""What the person at the screen is looking at: the what-if, the plan, the cursor, the pause. No Textual here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from kvtui.domain.buckets import axis
+from kvtui.domain.estimate import Estimate
+from kvtui.domain.frame import Analysis
+from kvtui.domain.samples import Timeline
+from kvtui.present.aside import account_at
+from kvtui.present.figures import fraction as shown
+from kvtui.present.readings import finite, reason
+from kvtui.present.server import LINE_SPAN, SPAN
+from kvtui.present.state import ViewState
+
+LOWEST: Final = 0.01
+HIGHEST: Final = 0.999
+
+Estimates = Callable[[Analysis, float | None], tuple[Estimate, ...]]
+
+
+def parse_fraction(text: str) -> float | str:
+    """A typed fraction: ``0.93``, ``.93``, ``93`` or ``93 %``; else a sentence that says what is wrong."""
+    typed = text.strip().removesuffix("%").strip().replace(",", ".")
+    if len(typed) > 12:
+        return "a number between 0 and 1 is needed, such as 0.93"
+    try:
+        value = float(typed)
+    except ValueError:
+        return "a number between 0 and 1 is needed, such as 0.93"
+    if math.isfinite(value) and 1 < value < 100:
+        value /= 100
+    if not math.isfinite(value) or not LOWEST <= value <= HIGHEST:
+        return f"a fraction lies between {LOWEST} and {HIGHEST}"
+    return round(value, 4)
+
+
+class Session:
+    """Holds the view state and replaces it whole."""
+
+    def __init__(self, estimates: Estimates) -> None:
+        self._estimates = estimates
+        self._newest: Analysis | None = None
+        self.state: ViewState | None = None
+        """None until the first analysis."""
+        self.timelines: dict[int, Timeline] = {}
+        """Samples of each boot that was shown, by its index."""
+
+    def show(self, analysis: Analysis) -> None:
+        """Take a new analysis; while paused it is kept for later."""
+        self._newest = analysis
+        boot = analysis.frame.boot
+        if boot is not None:
+            self.timelines[boot.index] = analysis.frame.timeline
+        if self.state is None:
+            self.state = ViewState(analysis, estimates=analysis.estimates)
+        elif self.state.paused_at is None:
+            self._take(self.state, analysis)
+
+    def _take(self, state: ViewState, analysis: Analysis) -> None:
+        if _boot(analysis) != _boot(state.analysis):
+            # Another start has another fraction, another pool and other times: a what-if on the old one says nothing about it.
+            self.state = ViewState(analysis, width=state.width, estimates=analysis.estimates)
+        else:
+            self.state = self._at(replace(state, analysis=analysis, paused_at=None), state.fraction)
+
+    def _at(self, state: ViewState, fraction: float | None) -> ViewState:
+        if fraction is None:
+            return replace(state, fraction=None, what_if=None, estimates=state.analysis.estimates)
+        return replace(
+            state,
+            fraction=fraction,
+            what_if=account_at(state.analysis.account, fraction),
+            estimates=self._estimates(state.analysis, fraction),
+        )
+
+    def set_fraction(self, fraction: float | None) -> None:
+        """Look at another fraction; today's value or None ends the what-if."""
+        if self.state is None:
+            return
+        today = finite(self.state.analysis.account.fraction)
+        same = fraction is not None and today is not None and abs(fraction - today) < 5e-5
+        self.state = self._at(self.state, None if same else fraction)
+
+    def nudge(self, change: float) -> str:
+        """Change the fraction by a step; returns why that cannot be done, or an empty string."""
+        if self.state is None:
+            return "nothing has been read yet"
+        account = self.state.analysis.account
+        base = self.state.fraction if self.state.fraction is not None else finite(account.fraction)
+        if base is None:
+            return f"today's fraction is unknown ({reason(account.fraction)}); = types one"
+        wanted = round(base + change, 4)
+        if not LOWEST <= wanted <= HIGHEST:
+            return f"{shown(base)} is as far as it goes"
+        self.set_fraction(wanted)
+        return ""
+
+    def toggle(self, option: str) -> None:
+        """Mark an option for the plan, or take it out."""
+        if self.state is not None:
+            self.state = replace(self.state, plan=self.state.plan ^ {option})
+
+    def scrub(self, at: float | None) -> None:
+        """Look at another time; None: the newest."""
+        if self.state is not None:
+            self.state = replace(self.state, cursor=at if at is not None and math.isfinite(at) else None)
+
+    def scrub_by(self, share: float) -> str:
+        """Move the cursor by a share of what a chart shows; returns why that cannot be done, or an empty string."""
+        if self.state is None:
+            return "nothing has been read yet"
+        places = axis(self.state.analysis.frame.timeline)
+        if places.ends is None:
+            return "there are no samples to scrub through"
+        first, last = places.ends
+        at = (self.state.cursor if self.state.cursor is not None else last) + share * (SPAN if places.kind == "time" else LINE_SPAN)
+        self.scrub(None if at >= last else max(first, at))
+        return ""
+
+    def today(self) -> None:
+        """End the what-if and the scrubbing."""
+        self.scrub(None)
+        self.set_fraction(None)
+
+    def pause(self) -> None:
+        """Hold what is shown still, or go on with the newest."""
+        if self.state is None:
+            return
+        if self.state.paused_at is None:
+            now = self.state.analysis.frame.now
+            self.state = replace(self.state, paused_at=now if now is not None else math.nan)
+        elif self._newest is not None:
+            self._take(replace(self.state, paused_at=None), self._newest)
+
+
+def _boot(analysis: Analysis) -> int | None:
+    boot = analysis.frame.boot
+    return boot.index if boot is not None else None

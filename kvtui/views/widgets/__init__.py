@@ -1,0 +1,1 @@
+"""Widgets: each shows one model and knows nothing else."""

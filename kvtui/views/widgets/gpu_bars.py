@@ -1,0 +1,56 @@
+"""Bars and bands on the screen: a cell that two parts share shows both colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from textual.content import Content
+
+from kvtui.present.cuts import Edge
+from kvtui.present.line import Line, Span, Tone
+from kvtui.views.paint import STYLES
+from kvtui.views.widgets.panel import LinePanel
+
+if TYPE_CHECKING:
+    from textual.visual import VisualType
+
+M = TypeVar("M")
+
+COVERED: Final[dict[Tone, int]] = {"weights": 100, "kv-used": 75, "kv-free": 25, "graphs": 50, "state": 50, "draft": 50, "warn": 25}
+"""Share of a cell, in per cent, that a part's glyph inks; the other parts have thin glyphs on the pane's own ground."""
+
+
+def _tinted(tone: Tone) -> str:
+    """The colour that a fill looks like from afar."""
+    covered = COVERED.get(tone, 0)
+    return STYLES[tone] if covered == 100 or not covered else f"{STYLES[tone]} {covered}%"
+
+
+def edge_style(edge: Edge, *, blend: bool = True) -> str:
+    """Textual style of cells over something else.
+
+    ``blend``: False for a palette of the terminal's own colours, which cannot be mixed: there only a solid fill has a
+    ground, and a band is an underline.
+    """
+    if not blend:
+        ground = f" on {STYLES[edge.under]}" if COVERED.get(edge.under) == 100 else ""
+        return f"{STYLES[edge.tone]}{ground}{' underline' if edge.under == 'warn' else ''}"
+    ground = f" on {_tinted(edge.under)}" if COVERED.get(edge.under) else ""
+    return f"{_tinted(edge.tone)}{ground}"
+
+
+def bars(lines: tuple[Line, ...], *, blend: bool = True) -> Content:
+    """Lines one below the other; never read as markup."""
+
+    def style(span: Span) -> str:
+        return edge_style(span, blend=blend) if isinstance(span, Edge) else STYLES[span.tone]
+
+    return Content("\n").join(Content.assemble(*((span.text, style(span)) for span in line if span.text)) for line in lines)
+
+
+class BarsPanel(LinePanel[M]):
+    """A pane of lines some of whose cells lie over the colour of something else."""
+
+    def render(self) -> VisualType:
+        """The rows; a shared cell shows both colours where the palette can mix them."""
+        return bars(self.rows, blend=not self.app.current_theme.ansi)

@@ -1,0 +1,39 @@
+"""The server pane: signals with their course, and the chart of running and queued requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kvtui.present.line import Line
+from kvtui.present.server import ServerModel, server_model
+from kvtui.present.state import ViewState
+from kvtui.views.widgets.chart import chart
+from kvtui.views.widgets.gpu_bars import BarsPanel
+
+if TYPE_CHECKING:
+    from textual.geometry import Size
+
+
+class ServerPane(BarsPanel[ServerModel]):
+    """Rows change with each sample; the chart is drawn anew only when its data differ."""
+
+    TITLE = "Server"
+    HELP_TOPIC = "server"
+
+    def model(self, state: ViewState, size: Size) -> ServerModel:
+        """What to show in the pane's inner size."""
+        return server_model(state, size.width, size.height)
+
+    def lines(self, model: ServerModel) -> tuple[Line, ...]:
+        """The rows, then the chart."""
+        if model.plot is None:
+            return model.rows
+        return (*model.rows, *chart(model.plot, self.size.width, model.chart_rows))
+
+    def heading(self, model: ServerModel) -> Line:
+        """The stretch of time that is shown."""
+        return model.heading
+
+    def note(self, model: ServerModel) -> Line:
+        """The time cursor, where it is set."""
+        return model.note
