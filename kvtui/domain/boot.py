@@ -11,7 +11,7 @@ from kvtui.domain.rank import Rank
 from kvtui.domain.reading import Known, Missing, Reading, Where
 
 Scalar = Union[str, int, float, bool, None, tuple["Scalar", ...]]
-SettingOrigin = Literal["server_args", "command line", "forced", "log"]
+SettingOrigin = Literal["server_args", "command line", "forced", "log", "server_info"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,11 @@ class SampleStore:
         for name, column in zip(COLUMNS, self._columns, strict=True):
             column.append(values.get(name, math.nan))
 
+    def extend(self, rows: Sequence[Mapping[str, float]]) -> None:
+        """Add many samples, column by column: several times faster than one ``append`` a row."""
+        for name, column in zip(COLUMNS, self._columns, strict=True):
+            column.extend([row.get(name, math.nan) for row in rows])
+
     def view(self) -> Timeline:
         """What is there now; later appends do not change it."""
         return Timeline(self._columns, 0, len(self._columns[0]))

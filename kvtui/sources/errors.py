@@ -1,0 +1,7 @@
+"""What a source says when it cannot be read."""
+
+from __future__ import annotations
+
+
+class Unreadable(Exception):  # noqa: N818 - the message is a finished sentence for the person at the terminal
+    """Nothing could be read; the message is one sentence that says what and why."""

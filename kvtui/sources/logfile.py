@@ -1,0 +1,202 @@
+"""A log as a source: read once to its end, then followed."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from kvtui.domain.frame import Frame, SourceHealth, SourceState
+from kvtui.domain.samples import EMPTY_TIMELINE
+from kvtui.parse.logreader import LINE_LIMIT, LogReader, LogReading
+from kvtui.parse.redact import safe
+from kvtui.ports import Clock
+from kvtui.sources.errors import Unreadable
+from kvtui.sources.opening import PlainStream, Stream, open_log
+
+_CHUNK: Final = 1 << 18
+"""Bytes read at a time: a chunk and its lines stay in the processor's cache, which makes reading a fifth faster than 4 MiB."""
+QUIET_SECONDS: Final = 60.0
+"""A plain file that has not been written to for this long is taken as finished: a server that runs writes
+at least a decode line or an access line a minute, or is stuck, which is judged over the log's span as well."""
+_PIPE_WAIT: Final = 0.3
+"""How long a read waits for more from a pipe that is still open, in seconds."""
+
+
+class LogSource:
+    """One log file or pipe. ``read`` never raises; ``read_all`` is for the report and raises Unreadable."""
+
+    name = "log"
+
+    def __init__(
+        self, target: str, clock: Clock, *, every: float = 1.0, stdin: BinaryIO | None = None, reader: LogReader | None = None
+    ) -> None:
+        self.every = every
+        self._target, self._clock, self._stdin = target, clock, stdin
+        self._shown = "standard input" if target == "-" else safe(target, 200)
+        self._reader = reader if reader is not None else LogReader()
+        self._stream: Stream | None = None
+        self._rest = b""
+        self._tail_fed = False
+        self._ended = False
+        self._chosen = -1
+        self._notes: list[str] = []
+        self._reading: LogReading | None = None
+        self._state: SourceState = "waiting"
+        self._since: float | None = None
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kvtui-log")
+
+    def choose(self, boot: int) -> None:
+        """Show another start from the next read on."""
+        self._chosen = boot
+
+    async def read(self) -> Frame:
+        """What the log says now; the work is done in a thread of this source."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self.read_now)
+
+    async def close(self) -> None:
+        """Close the file and end the thread."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.release()
+
+    def read_now(self) -> Frame:
+        """Read what has been added; a log that cannot be read says so in the frame's health."""
+        try:
+            self._advance(_PIPE_WAIT)
+        except Unreadable as error:
+            return self._failed(str(error))
+        except OSError as error:
+            return self._failed(f"{self._shown} cannot be read: {error.strerror or error}.")
+        return self._frame()
+
+    def read_all(self) -> Frame:
+        """Read to the end, wait for the end of a pipe, and let go of the file.
+
+        Raises Unreadable, with one sentence, where nothing of SGLang's could be read.
+        """
+        try:
+            self._advance(None)
+        except OSError as error:
+            raise Unreadable(f"{self._shown} cannot be read: {error.strerror or error}.") from None
+        finally:
+            self._pool.shutdown(wait=False)
+        self._feed_tail()
+        frame = self._frame()
+        self.release()
+        if not frame.boots:
+            raise Unreadable(self._foreign(frame))
+        return frame
+
+    def release(self) -> None:
+        """Close the file; a later read opens it again."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _advance(self, wait: float | None) -> None:
+        if self._ended:
+            return
+        if self._stream is None:
+            self._stream = open_log(self._target, self._stdin)
+        self._read_on(self._stream, wait)
+        if isinstance(self._stream, PlainStream):
+            self._look_for_rotation(self._stream)
+
+    def _read_on(self, stream: Stream, wait: float | None) -> None:
+        while True:
+            chunk = stream.read(_CHUNK, wait)
+            if chunk is None:
+                return
+            if not chunk:
+                break
+            self._tail_fed = False
+            self._take(chunk)
+        if stream.kind != "plain":
+            self._ended = True
+            self._feed_tail()
+        elif self._quiet():
+            self._feed_tail()
+        if stream.note and stream.note not in self._notes:
+            self._notes.append(stream.note)
+
+    def _take(self, chunk: bytes) -> None:
+        if b"\n" not in chunk:
+            # a line without an end: its start is enough
+            self._rest += chunk[: max(0, LINE_LIMIT - len(self._rest))]
+            return
+        lines = (self._rest + chunk).split(b"\n")
+        self._rest = lines.pop()[:LINE_LIMIT]
+        self._reader.feed(lines)
+
+    def _feed_tail(self) -> None:
+        if self._rest.strip():
+            self._reader.feed([self._rest])
+            self._rest = b""
+        self._tail_fed = True
+
+    def _look_for_rotation(self, stream: PlainStream) -> None:
+        device, inode, size = stream.identity()
+        if size < stream.tell():
+            stream.rewind()
+            self._rotated("the log was cut to a smaller size while it was read: what follows is the new content, and line numbers count on")
+            self._read_on(stream, 0)
+            return
+        try:
+            now = Path(self._target).stat()
+        except FileNotFoundError:
+            return
+        if (now.st_dev, now.st_ino) != (device, inode) and now.st_size > 0:
+            stream.close()
+            self._stream = None
+            self._rotated("the log was rotated while it was read: the new file follows, and line numbers count on")
+            self._stream = open_log(self._target, self._stdin)
+            self._read_on(self._stream, 0)
+
+    def _rotated(self, sentence: str) -> None:
+        self._feed_tail()
+        if sentence not in self._notes:
+            self._notes.append(sentence)
+
+    def _quiet(self) -> bool:
+        try:
+            written = Path(self._target).stat().st_mtime
+        except OSError:
+            return True
+        return self._clock.now() - written > QUIET_SECONDS
+
+    def _foreign(self, frame: Frame) -> str:
+        lines = f"{frame.counts.lines:,} line{'s' if frame.counts.lines != 1 else ''}"
+        return f"{self._shown} has {lines} but none that SGLang prints: it may be the log of another program."
+
+    def _frame(self) -> Frame:
+        reading = self._reader.reading()
+        self._reading = reading
+        finished = self._ended or self._tail_fed
+        chosen = self._chosen if -len(reading.boots) <= self._chosen < len(reading.boots) else -1
+        shown = bool(reading.boots)
+        frame = Frame(
+            now=reading.now,
+            finished=finished,
+            boots=reading.boots,
+            chosen=chosen,
+            timeline=reading.timelines[chosen] if shown else EMPTY_TIMELINE,
+            timelines=reading.timelines,
+            events=reading.events[chosen] if shown else (),
+            counts=reading.counts,
+            notes=(*self._notes, *reading.notes),
+        )
+        state: SourceState = "ended" if finished else "live"
+        return self._with_health(frame, state if shown else "failed", "" if shown else self._foreign(frame))
+
+    def _failed(self, reason: str) -> Frame:
+        if self._reading is None:
+            return self._with_health(Frame(now=None, finished=False), "failed", reason)
+        return self._with_health(self._frame(), "failed", reason)
+
+    def _with_health(self, frame: Frame, state: SourceState, reason: str) -> Frame:
+        if state != self._state or self._since is None:
+            self._state, self._since = state, self._clock.now()
+        health = SourceHealth("log", self._shown, state, reason, self._since, frame.now)
+        return replace(frame, sources=(health,))

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import gzip
+import io
+import os
+
+import pytest
+
+from kvtui.sources.errors import Unreadable
+from kvtui.sources.logfile import QUIET_SECONDS, LogSource
+
+BOOT = [
+    "[2026-03-18 09:00:15 TP0] Load weight begin. avail mem=94.04 GB",
+    "[2026-03-18 09:04:22 TP0] Load weight end. elapsed=1 s, type=X, avail mem=21.71 GB, mem usage=72.33 GB.",
+    "[2026-03-18 09:05:04 TP0] max_total_num_tokens=159277, context_len=262144, available_gpu_mem=5.49 GB",
+]
+DECODE = "[2026-03-18 09:05:{:02d} TP0] Decode batch, #running-req: {}, #token: 3999, token usage: 0.98, #queue-req: 8"
+
+
+class Clock:
+    def __init__(self, now: float) -> None:
+        self.time = now
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+def write(path, lines, end="\n"):
+    with path.open("a") as file:
+        file.write("\n".join(lines) + end)
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "server.log"
+    write(path, BOOT)
+    os.utime(path, (1_000, 1_000))
+    return path
+
+
+def test_read_all(log):
+    frame = LogSource(str(log), Clock(1_000)).read_all()
+    assert frame.finished
+    assert frame.boot.final.max_total_num_tokens == 159277
+    assert frame.sources[0].state == "ended"
+    assert frame.counts.lines == 3
+
+
+async def test_a_growing_file_is_followed(log):
+    clock = Clock(1_001)
+    source = LogSource(str(log), clock)
+    frame = await source.read()
+    assert (frame.finished, frame.sources[0].state, len(frame.timeline)) == (False, "live", 0)
+    write(log, [DECODE.format(10, 4), DECODE.format(11, 5)[:60]], end="")
+    os.utime(log, (1_002, 1_002))
+    frame = await source.read()
+    assert [*frame.timeline.column("running")] == [4]
+    write(log, [DECODE.format(11, 5)[60:]])
+    os.utime(log, (1_003, 1_003))
+    frame = await source.read()
+    assert [*frame.timeline.column("running")] == [4, 5]
+    assert not frame.finished
+    clock.time = 1_003 + QUIET_SECONDS + 1
+    assert (await source.read()).finished
+    await source.close()
+
+
+async def test_a_quiet_file_is_finished_and_its_torn_last_line_is_read(log):
+    write(log, [DECODE.format(10, 4)], end="")
+    os.utime(log, (1_000, 1_000))
+    source = LogSource(str(log), Clock(1_000 + QUIET_SECONDS + 1))
+    frame = await source.read()
+    assert frame.finished
+    assert len(frame.timeline) == 1
+    assert (await source.read()).counts == frame.counts
+    await source.close()
+
+
+async def test_rotation_by_rename_and_by_truncation(log):
+    source = LogSource(str(log), Clock(1_001))
+    await source.read()
+    write(log, [DECODE.format(10, 4)])
+    log.rename(log.with_suffix(".1"))
+    write(log, [DECODE.format(11, 5)])
+    frame = await source.read()
+    assert [*frame.timeline.column("running")] == [4, 5]
+    assert any("rotated" in note for note in frame.notes)
+    write(log, [DECODE.format(12, 5)])
+    await source.read()
+    log.write_text(DECODE.format(12, 6) + "\n")
+    frame = await source.read()
+    assert frame.timeline.value("running", -1) == 6
+    await source.close()
+
+
+async def test_a_dead_file_is_a_sentence_and_comes_back(tmp_path):
+    path = tmp_path / "x.log"
+    source = LogSource(str(path), Clock(5))
+    frame = await source.read()
+    assert (frame.boots, frame.sources[0].state, frame.sources[0].since) == ((), "failed", 5)
+    assert "There is no file" in frame.sources[0].reason
+    write(path, BOOT)
+    assert len((await source.read()).boots) == 1
+    await source.close()
+
+
+def test_another_program(tmp_path):
+    path = tmp_path / "x.log"
+    write(path, ["nginx started", "GET / 200"])
+    with pytest.raises(Unreadable, match="2 lines but none that SGLang prints"):
+        LogSource(str(path), Clock(5)).read_all()
+    source = LogSource(str(path), Clock(5))
+    assert source.read_now().sources[0].state == "failed"
+    source.release()
+
+
+def test_the_start_is_chosen(log):
+    write(log, [line.replace("159277", "116171") for line in BOOT])
+    source = LogSource(str(log), Clock(1_000))
+    assert source.read_now().boot.final.max_total_num_tokens == 116171
+    source.choose(0)
+    assert source.read_now().boot.final.max_total_num_tokens == 159277
+    source.choose(99)
+    assert source.read_now().boot.final.max_total_num_tokens == 116171
+    source.release()
+
+
+def test_a_pipe_and_a_gz(tmp_path):
+    data = ("\n".join([*BOOT, DECODE.format(10, 4)])).encode()
+    frame = LogSource("-", Clock(5), stdin=io.BytesIO(data)).read_all()
+    assert (len(frame.timeline), frame.finished) == (1, True)
+    path = tmp_path / "x"
+    path.write_bytes(gzip.compress(data))
+    assert len(LogSource(str(path), Clock(5)).read_all().timeline) == 1
+
+
+def test_one_very_long_line(tmp_path):
+    path = tmp_path / "x.log"
+    write(path, BOOT)
+    with path.open("ab") as file:
+        for _ in range(12):
+            file.write(b"x" * 1_000_000)
+    assert len(LogSource(str(path), Clock(5)).read_all().boots) == 1
