@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kvtui.domain.frame import Frame
+from kvtui.domain.frame import Analysis, Frame
 
 
 class Clock(Protocol):
@@ -36,4 +36,20 @@ class Source(Protocol):
 
     async def close(self) -> None:
         """Let go of files and processes."""
+        ...
+
+
+class Feed(Protocol):
+    """What the screen asks of the engine; nothing here can reach a server."""
+
+    async def next(self) -> Analysis:
+        """The newest analysis, as soon as it differs from the last one given; waits until then."""
+        ...
+
+    def choose(self, boot: int) -> None:
+        """Show another boot (index into ``Frame.boots``); ``next`` answers with it."""
+        ...
+
+    async def close(self) -> None:
+        """End; ``next`` is not called again."""
         ...

@@ -1,0 +1,205 @@
+"""The command line. Textual is imported only where the console opens."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import click
+
+from kvtui import __version__
+
+if TYPE_CHECKING:
+    from kvtui.domain.frame import Analysis
+
+EXIT_HEALTHY: Final = 0
+EXIT_LIMITED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_UNREADABLE: Final = 3
+
+_MODEL = click.option(
+    "--model",
+    type=click.Path(path_type=Path, exists=True),
+    help="The model's config.json, or its folder, for exact bytes per token.",
+)
+_BOOT = click.option("--boot", type=click.IntRange(min=1), help="Which start in the log to show, 1 for the first. Default: the newest.")
+
+
+class _ConsoleByDefault(click.Group):
+    """``kvtui FILE`` is ``kvtui console FILE``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = {"--help", "-h", "--version"}
+        if args and args[0] not in self.commands and args[0] not in own:
+            args = ["console", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    cls=_ConsoleByDefault,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+    options_metavar="",
+    subcommand_metavar="[TARGET] | COMMAND …",
+)
+@click.version_option(__version__, prog_name="kvtui")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Say what limits an SGLang server, where its GPU memory went, and what can be changed.
+
+    TARGET is a server's log: a file (plain, .gz or .zst), or - for a pipe. It opens in the console;
+    `report` prints the same without a screen. Nothing is ever changed on the server.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+        click.echo("\nGive a log to look at: kvtui server.log", err=True)
+        ctx.exit(EXIT_USAGE)
+
+
+@main.command(short_help="Open the console on a log (the default).")
+@click.argument("target")
+@_MODEL
+@_BOOT
+@click.option("--theme", help="Palette: dark, light or ansi.")
+@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, so that text can be selected.")
+def console(target: str, model: Path | None, boot: int | None, theme: str | None, no_mouse: bool) -> None:
+    """Open the console on TARGET: a log file, or - for a pipe."""
+    if not sys.stdout.isatty():
+        click.echo(f"The console needs a terminal. For a pipe or a file use: kvtui report {target}", err=True)
+        sys.exit(EXIT_USAGE)
+    from kvtui.sources.errors import Unreadable
+    from kvtui.wiring import Request, open_feed, shown_target
+
+    try:
+        feed = open_feed(Request(target, model, boot))
+    except Unreadable as error:
+        _unreadable(error)
+    from kvtui.app import run_console
+
+    sys.exit(run_console(feed, theme=theme or "dark", mouse=not no_mouse, target=shown_target(target)))
+
+
+def _unreadable(error: Exception) -> NoReturn:
+    click.echo(f"kvtui: {error}", err=True)
+    sys.exit(EXIT_UNREADABLE)
+
+
+@main.command(short_help="Print verdicts, arithmetic and options, and end.")
+@click.argument("target")
+@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+@click.option("--width", type=click.IntRange(40, 400), help="Columns of the text. Default: the terminal's, at most 140.")
+@click.option("--compare", help="Two starts of the log, such as 1,2: what changed between them, and nothing else.")
+@_MODEL
+@_BOOT
+def report(target: str, form: str, width: int | None, compare: str | None, model: Path | None, boot: int | None) -> None:
+    """Print one report on TARGET: a log file, or - for a pipe.
+
+    \b
+    Exit status: 0 healthy or not enough data, 1 a limit was found,
+    2 wrong usage, 3 nothing could be read.
+    """  # noqa: D301 (click reads a backspace as: keep these lines)
+    from kvtui.present.report_doc import document
+    from kvtui.present.report_json import failure_json, report_json
+    from kvtui.present.report_markdown import report_markdown
+    from kvtui.present.report_text import report_text
+    from kvtui.sources.errors import Unreadable
+    from kvtui.wiring import Request, read_once, shown_target
+
+    try:
+        analysis = read_once(Request(target, model, boot))
+    except Unreadable as error:
+        if form == "json":
+            click.echo(json.dumps(failure_json(str(error)), ensure_ascii=False, indent=2))
+        _unreadable(error)
+    if compare is not None:
+        _compare(analysis, compare, form, width)
+        return
+    if form == "json":
+        text = json.dumps(report_json(analysis), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    elif form == "md":
+        text = report_markdown(document(analysis, shown_target(target)))
+    else:
+        columns = width or min(140, shutil.get_terminal_size((120, 40)).columns)
+        text = report_text(document(analysis, shown_target(target)), columns)
+    click.echo(text, nl=False)
+    first = analysis.findings[0].id if analysis.findings else "not-enough-data"
+    sys.exit(EXIT_HEALTHY if first in {"healthy", "not-enough-data"} else EXIT_LIMITED)
+
+
+def _compare(analysis: Analysis, wanted: str, form: str, width: int | None) -> None:
+    """Print what differs between two starts; usage error where they are not two of the log's."""
+    from kvtui.present.report_compare import comparison_document, comparison_json
+    from kvtui.present.report_markdown import report_markdown
+    from kvtui.present.report_text import report_text
+
+    boots = analysis.frame.boots
+    try:
+        left, right = (int(part) - 1 for part in wanted.split(","))
+    except ValueError:
+        raise click.UsageError("--compare takes two numbers, such as 1,2.") from None
+    if not (0 <= left < len(boots) and 0 <= right < len(boots)):
+        raise click.UsageError(f"The log shows {len(boots)} start{'s' if len(boots) != 1 else ''}, numbered from 1.")
+    if form == "json":
+        click.echo(json.dumps(comparison_json(analysis.frame, left, right), ensure_ascii=False, indent=2))
+        return
+    document = comparison_document(analysis.frame, left, right)
+    columns = width or min(140, shutil.get_terminal_size((120, 40)).columns)
+    click.echo(report_markdown(document) if form == "md" else report_text(document, columns), nl=False)
+
+
+@main.command(short_help="Compute a server's pool without a server.")
+@click.argument("model", required=False)
+@click.option("--json-lines", is_flag=True, help="Read one JSON configuration a line from standard input, write one result a line.")
+@click.option("--sglang", default="", help="SGLang release, such as 0.5.9. Default: the newest known.")
+@click.option("--pre", type=float, help="Free before weights, GiB: 'Load weight begin. avail mem'.")
+@click.option("--post", type=float, help="Free after weights, GiB: 'Load weight end. avail mem'.")
+@click.option("--weights", type=float, help="Weights on one GPU, GiB, in place of --pre or --post.")
+@click.option("--fraction", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="mem_fraction_static.")
+@click.option("--gpu-memory", type=float, help="The card's memory as nvidia-smi prints it, MiB, for the automatic fraction.")
+@click.option("--tp", type=click.IntRange(1), default=1, show_default=True, help="Tensor-parallel size.")
+@click.option("--pp", type=click.IntRange(1), default=1, show_default=True, help="Pipeline-parallel size.")
+@click.option("--dp", type=click.IntRange(1), default=1, show_default=True, help="Data-parallel size.")
+@click.option("--dp-attention", is_flag=True, help="Data-parallel attention.")
+@click.option("--kv-cache-dtype", default="auto", show_default=True, help="auto, bf16, fp8_e4m3, fp8_e5m2, fp4_e2m1.")
+@click.option("--page-size", type=click.IntRange(1), default=1, show_default=True, help="Tokens a page.")
+@click.option("--context-length", type=click.IntRange(1), help="Default: the model's own.")
+@click.option("--max-running-requests", type=click.IntRange(1))
+@click.option("--max-total-tokens", type=click.IntRange(1))
+@click.option("--speculative-algorithm", help="EAGLE, EAGLE3, NEXTN, STANDALONE, NGRAM.")
+@click.option("--swa-full-tokens-ratio", type=float, help="Sliding-window models.")
+@click.option("--mamba-full-memory-ratio", type=float, help="Hybrid state models.")
+@click.option("--disable-radix-cache", is_flag=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def plan(model: str | None, form: str, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
+    """Compute the KV pool of MODEL: a config.json, its folder, or a well-known name such as Kimi-K2.5.
+
+    \b
+    kvtui plan Kimi-K2.5 --sglang 0.5.9 --tp 8 --pre 94.04 --post 21.71 --fraction 0.88
+    """  # noqa: D301 (click reads a backspace as: keep these lines)
+    from kvtui.present.plan import plan_line, plan_result, plan_text
+
+    if options["json_lines"]:
+        for line in sys.stdin:
+            if line.strip():
+                click.echo(json.dumps(plan_line(line)))
+        return
+    if model is None:
+        raise click.UsageError("Name a model, or use --json-lines.")
+    from kvtui.sources.errors import Unreadable
+    from kvtui.wiring import planned
+
+    try:
+        found = planned(model, options)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    except Unreadable as error:
+        _unreadable(error)
+    if form == "json":
+        click.echo(json.dumps({**plan_result(found.config), "fraction": found.config.fraction, "assumed": list(found.notes)}, indent=2))
+        return
+    click.echo(plan_text(found.config))
+    for note in found.notes:
+        click.echo(f"assumed: {note}")

@@ -1,0 +1,77 @@
+"""A frame to an analysis: account, ledgers, workload, verdicts, options."""
+
+from __future__ import annotations
+
+from kvtui.diagnose.context import context_of
+from kvtui.diagnose.registry import diagnose
+from kvtui.domain.account import Account
+from kvtui.domain.accounting import NO_GEOMETRY, Given, account
+from kvtui.domain.boot import Boot
+from kvtui.domain.estimate import Estimate
+from kvtui.domain.frame import Analysis, Frame
+from kvtui.domain.geometry import Attention
+from kvtui.domain.ledgers import ledgers
+from kvtui.domain.reading import Missing
+from kvtui.domain.samples import EMPTY_TIMELINE
+from kvtui.domain.step_samples import clean_samples
+from kvtui.domain.throughput import fit
+from kvtui.domain.workload import observe
+from kvtui.options.context import OptionContext
+from kvtui.options.registry import estimates as run_levers
+
+EMPTY_BOOT = Boot(0, 0, 0, None, None, "starting", Missing("no start in the log"))
+
+NO_LOAD = observe(EMPTY_TIMELINE, (), pool_tokens=None)
+
+
+def analyse(frame: Frame, given: Given = NO_GEOMETRY) -> Analysis:
+    """Everything that follows from a frame; pure, and the same for every source."""
+    boot = frame.boot or EMPTY_BOOT
+    sums = account(boot, boots=frame.boots, given=given, seen=_seen(frame))
+    usage = frame.timeline.last("usage")
+    context = context_of(frame, sums)
+    findings = diagnose(context)
+    bare = Analysis(
+        frame=frame,
+        account=sums,
+        ledgers=ledgers(boot, sums, usage[0] if usage is not None else None),
+        findings=findings,
+        workload=context.workload,
+        band=context.band,
+    )
+    return Analysis(
+        frame=bare.frame,
+        account=bare.account,
+        ledgers=bare.ledgers,
+        findings=bare.findings,
+        estimates=estimates(bare, None),
+        workload=bare.workload,
+        band=bare.band,
+    )
+
+
+def _seen(frame: Frame) -> Attention | None:
+    """The kind of attention that the batch lines show by the pools they name."""
+    if frame.timeline.last("swa_usage") is not None:
+        return Attention.SWA
+    return Attention.MAMBA_HYBRID if frame.timeline.last("mamba_usage") is not None else None
+
+
+def estimates(analysis: Analysis, fraction: float | None) -> tuple[Estimate, ...]:
+    """The levers, at today's fraction or at a what-if."""
+    boot = analysis.frame.boot or EMPTY_BOOT
+    return run_levers(option_context(analysis.account, analysis, boot, fraction))
+
+
+def option_context(sums: Account, analysis: Analysis, boot: Boot, fraction: float | None) -> OptionContext:
+    """What a lever may look at."""
+    frame = analysis.frame
+    return OptionContext(
+        account=sums,
+        workload=analysis.workload or NO_LOAD,
+        findings=analysis.findings,
+        fraction=fraction,
+        boot=boot,
+        fit=fit(clean_samples(frame.timeline)),
+        events=frame.events,
+    )

@@ -1,0 +1,68 @@
+"""From a source to the screen: read at the source's own interval, analyse, hand over what changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kvtui.domain.frame import Analysis, Frame
+from kvtui.ports import Clock, Source
+
+
+class SourceFeed:
+    """``ports.Feed`` over one source.
+
+    A frame equal in content to the last one is not analysed again: a finished log costs nothing.
+    """
+
+    def __init__(self, source: Source, clock: Clock, analyse: Callable[[Frame], Analysis]) -> None:
+        self._source = source
+        self._clock = clock
+        self._analyse = analyse
+        self._last: Frame | None = None
+        self._poked = asyncio.Event()
+
+    async def next(self) -> Analysis:
+        """The newest analysis that differs from the last one given."""
+        while True:
+            if self._last is not None:
+                await self._pause()
+            frame = await self._source.read()
+            if self._last is not None and _same(frame, self._last):
+                self._last = frame
+                continue
+            self._last = frame
+            # A long log takes tens of milliseconds to judge: keys must not wait for it.
+            return await asyncio.to_thread(self._analyse, frame)
+
+    async def _pause(self) -> None:
+        """Until the next read is due, or another boot is asked for."""
+        sleeping = asyncio.ensure_future(self._clock.sleep(self._source.every))
+        poked = asyncio.ensure_future(self._poked.wait())
+        try:
+            await asyncio.wait({sleeping, poked}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            poked.cancel()
+        self._poked.clear()
+
+    def choose(self, boot: int) -> None:
+        """Show another boot with the next analysis."""
+        self._source.choose(boot)
+        self._poked.set()
+
+    async def close(self) -> None:
+        """Let go of the source."""
+        await self._source.close()
+
+
+def _same(new: Frame, old: Frame) -> bool:
+    """True where nothing a person could see has changed."""
+    return (
+        new.counts == old.counts
+        and new.chosen == old.chosen
+        and new.finished == old.finished
+        and len(new.boots) == len(old.boots)
+        and new.notes == old.notes
+        and tuple((s.name, s.state, s.reason) for s in new.sources) == tuple((s.name, s.state, s.reason) for s in old.sources)
+    )

@@ -1,0 +1,232 @@
+"""The command line as a user types it: exit statuses, formats, and every kind of bad input."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+import zstandard
+from click.testing import CliRunner
+from reading import LOGS, log
+
+from kvtui import __version__
+from kvtui.cli import main
+
+CANARY = "sk-canary-4f1d0c9ab7e2"
+
+
+def run(*args, text=None):
+    return CliRunner().invoke(main, [str(a) for a in args], input=text)
+
+
+def report(*args, text=None):
+    done = run("report", *args, "--format", "json", text=text)
+    return done, json.loads(done.stdout)
+
+
+def test_version_and_help():
+    assert __version__ in run("--version").stdout
+    seen = run("--help").stdout
+    assert "report" in seen
+    assert "plan" in seen
+
+
+def test_without_a_target_it_says_what_is_missing():
+    done = run()
+    assert done.exit_code == 2
+    assert "kvtui server.log" in done.stderr
+
+
+def test_a_console_that_has_no_terminal_points_to_the_report():
+    done = run(LOGS / "founding_a.log")
+    assert done.exit_code == 2
+    assert "kvtui report" in done.stderr
+
+
+def test_the_json_report_keeps_its_contract():
+    done, seen = report(LOGS / "founding_a.log")
+    assert done.exit_code == 1
+    assert seen["schema"] == 1
+    assert {"version", "model", "attention", "tp", "dp", "pp", "kv_dtype"} <= seen["server"].keys()
+    assert seen["server"]["attention"] == "mla"
+    memory = seen["memory"]
+    assert {
+        "fraction",
+        "pre_gib",
+        "post_gib",
+        "rest_gib",
+        "cell_bytes",
+        "kv_gib",
+        "tokens_predicted",
+        "tokens_reported",
+        "error_pct",
+    } <= memory.keys()
+    assert (memory["pre_gib"], memory["post_gib"], memory["cell_bytes"], memory["tokens_reported"]) == (94.04, 21.71, 70_272, 116_171)
+    first = seen["verdicts"][0]
+    assert {"id", "title", "axis", "confidence", "since", "evidence", "fixes", "advice"} <= first.keys()
+    assert (first["id"], first["axis"]) == ("kv-capacity", "concurrency")
+    raised = next(o for o in seen["options"] if o["id"] == "raise-fraction")
+    assert {"id", "applies", "why_not", "flags", "tokens", "fits", "tok_s", "headroom_gib", "risk", "restart"} <= raised.keys()
+    assert raised["tokens"] == pytest.approx(188_017, abs=25)
+    assert {"low", "mid", "high", "basis"} <= raised["tok_s"].keys()
+    assert raised["tok_s"]["low"] <= raised["tok_s"]["mid"] <= raised["tok_s"]["high"]
+
+
+def test_a_start_without_load_is_no_limit():
+    done, seen = report(LOGS / "founding_b.log")
+    assert done.exit_code == 0
+    assert seen["verdicts"][0]["id"] in {"not-enough-data", "healthy"}
+
+
+@pytest.mark.parametrize("form", ["text", "json", "md"])
+def test_no_secret_leaves_in_any_format(form):
+    done = run("report", LOGS / "founding_a.log", "--format", form)
+    assert CANARY in log("founding_a.log")
+    assert CANARY not in done.output
+
+
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_text_and_markdown_write_the_arithmetic_out(form):
+    seen = run("report", LOGS / "founding_a.log", "--format", form).stdout
+    assert "rest = 21.71 − 94.04 × (1 − 0.85) = 7.60 GiB" in seen
+    assert "116,171 tokens reported" in seen
+
+
+def test_markdown_cannot_be_broken_by_a_name(tmp_path):
+    path = tmp_path / "server.log"
+    path.write_text(log("founding_a.log").replace("/models/Kimi-K2.5", "/models/x|y](http://evil)`<img>@all"))
+    seen = run("report", path, "--format", "md").stdout
+    assert "](http" not in seen.replace("\\](http", "")
+    assert "<img" not in seen.replace("\\<img", "")
+
+
+def test_a_pipe_and_packed_files_read_as_the_plain_file_does(tmp_path):
+    plain = report(LOGS / "founding_a.log")[1]
+    packed = tmp_path / "server.log.gz"
+    packed.write_bytes(gzip.compress(log("founding_a.log").encode()))
+    zst = tmp_path / "server.log"
+    zst.write_bytes(zstandard.compress(log("founding_a.log").encode()))
+    piped = subprocess.run(
+        [sys.executable, "-m", "kvtui", "report", "-", "--format", "json"], input=log("founding_a.log"), capture_output=True, text=True
+    )
+    for other in (report(packed)[1], report(zst)[1], json.loads(piped.stdout)):
+        assert other == plain
+
+
+def test_two_starts_can_be_compared(tmp_path):
+    both = tmp_path / "both.log"
+    both.write_text(log("founding_a.log") + log("founding_b.log").replace("2026-03-18", "2026-03-19"))
+    done = run("report", both, "--compare", "1,2")
+    assert done.exit_code == 0
+    assert "mem_fraction_static" in done.stdout
+    assert "116,171" in done.stdout
+    assert "159,277" in done.stdout
+    assert "+37 %" in done.stdout
+    assert run("report", both, "--compare", "1,9").exit_code == 2
+    assert run("report", both, "--compare", "one").exit_code == 2
+
+
+def test_an_older_start_can_be_chosen(tmp_path):
+    both = tmp_path / "both.log"
+    both.write_text(log("founding_a.log") + log("founding_b.log").replace("2026-03-18", "2026-03-19"))
+    assert report(both)[1]["memory"]["tokens_reported"] == 159_277
+    assert report(both, "--boot", 1)[1]["memory"]["tokens_reported"] == 116_171
+    assert len(report(both)[1]["boots"]) == 2
+
+
+def hostile(tmp_path, kind):
+    path = tmp_path / "server.log"
+    match kind:
+        case "missing":
+            pass
+        case "directory":
+            path.mkdir()
+        case "empty":
+            path.write_bytes(b"")
+        case "binary":
+            path.write_bytes(bytes(range(256)) * 4000)
+        case "another program":
+            path.write_text("2026-01-01 nginx: worker started\n" * 50)
+        case "one long line":
+            path.write_bytes(b"x" * 20_000_000)
+        case "cut gzip":
+            path.write_bytes(gzip.compress(b"nothing of ours\n" * 100)[:-20])
+    return path
+
+
+@pytest.mark.parametrize("kind", ["missing", "directory", "empty", "binary", "another program", "one long line", "cut gzip"])
+def test_what_cannot_be_read_is_one_sentence_and_status_3(tmp_path, kind):
+    done = run("report", hostile(tmp_path, kind))
+    assert done.exit_code == 3
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "server.log" in done.stderr
+
+
+def test_json_comes_even_where_nothing_could_be_read(tmp_path):
+    done, seen = report(hostile(tmp_path, "empty"))
+    assert done.exit_code == 3
+    assert seen["verdicts"] == []
+    assert "empty" in seen["notes"][0]
+
+
+def test_a_log_cut_in_a_line_gives_what_could_be_read(tmp_path):
+    whole = log("founding_a.log")
+    path = tmp_path / "server.log"
+    path.write_text(whole[: whole.index("max_total_num_tokens=") + 26])
+    done, seen = report(path)
+    assert done.exit_code in {0, 1}
+    assert seen["memory"]["pre_gib"] == 94.04
+
+
+def test_plan_reproduces_the_founding_pool():
+    done = run("plan", "Kimi-K2.5", "--sglang", "0.5.9", "--tp", 8, "--pre", 94.04, "--post", 21.71, "--fraction", 0.88)
+    assert done.exit_code == 0
+    assert "159,294" in done.stdout
+    assert "70,272 B" in done.stdout
+
+
+def test_plan_takes_a_config_file_and_weights(tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({
+        "architectures": ["Qwen3ForCausalLM"], "num_hidden_layers": 64, "num_attention_heads": 64, "num_key_value_heads": 8, "hidden_size": 5120,
+        "head_dim": 128, "max_position_embeddings": 40960, "torch_dtype": "bfloat16", "vocab_size": 151936, "model_type": "qwen3",
+    }))  # fmt: skip
+    done = run(
+        "plan", config, "--sglang", "0.5.10.post1", "--tp", 4, "--pre", 176.28, "--weights", 15.5, "--fraction", 0.85, "--format", "json"
+    )
+    seen = json.loads(done.stdout)
+    assert seen["cell_bytes"] == 65_536
+    assert seen["tokens"] == int((176.28 - 15.5 - 176.28 * 0.15) * (1 << 30)) // 65_536
+
+
+def test_plan_chooses_the_fraction_that_sglang_would():
+    done = run(
+        "plan", "Kimi-K2.5", "--sglang", "0.5.9", "--tp", 8, "--pre", 94.04, "--post", 21.71, "--gpu-memory", 97_887, "--format", "json"
+    )
+    assert json.loads(done.stdout)["fraction"] == pytest.approx(0.77146, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["Kimi-K2.5"],
+        ["no-such-model", "--pre", "1", "--post", "1"],
+        ["Kimi-K2.5", "--pre", "94", "--post", "21"],
+        ["Kimi-K2.5", "--sglang", "x", "--pre", "9", "--post", "8"],
+        [],
+    ],
+)
+def test_plan_names_what_is_missing_or_wrong(args):
+    done = run("plan", *args)
+    assert done.exit_code == 2
+    assert "Error:" in done.stderr
+
+
+def test_plan_reads_json_lines_and_answers_each_with_one():
+    lines = '{"type":"mla","pre":94.04,"post":21.71,"mem_fraction":0.85,"kv_dtype":"bf16","page_size":1,"attn_tp":8,"kv_heads":1,"num_hidden_layers":61,"head_dim":192,"context_len":262144,"kv_lora_rank":512,"qk_rope_head_dim":64,"sglang_version":"0.5.9"}\nnot json\n'
+    done = run("plan", "--json-lines", text=lines)
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["tokens"] == 116_187
+    assert "not JSON" in second["error"]
