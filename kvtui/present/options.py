@@ -109,12 +109,14 @@ def _block(estimate: Estimate, state: ViewState, columns: Columns, width: int, *
     title = clean(estimate.title, 200)
     if not estimate.applies:
         head: Line = (pointer, Span(f"{glyphs.NOT}  ", "dim"), Span(title, "dim"))
-        why = f"{glyphs.BULLET} {clean(estimate.why_not) or 'does nothing here'}"
+        reason = f"{glyphs.BULLET} {clean(estimate.why_not) or 'does nothing here'}"
         if not selected:
-            return [(*head, Span(f"  {why}", "dim"))]
-        return [head, *((Span(f"    {part}"),) for part in wrap(why, max(10, width - 5)))]
+            return [(*head, Span(f"  {reason}", "dim"))]
+        return [head, *((Span(f"    {part}"),) for part in wrap(reason, max(10, width - 5)))]
     mark = Span(glyphs.MARKED, "changed") if marked else Span(" ")
-    sign, tone = (glyphs.IDLE, "dim") if estimate.idle else RISKS[estimate.risk]
+    sign, tone = RISKS[estimate.risk]
+    if estimate.idle:
+        sign, tone = glyphs.IDLE, "dim"
     body: Tone = "dim" if estimate.idle else "text"
     row: Line = (
         pointer,
@@ -128,8 +130,8 @@ def _block(estimate: Estimate, state: ViewState, columns: Columns, width: int, *
     if not selected:
         return [row]
     whole = [(Span(f"    {title}", "strong"),)] if cells(title) > columns.name else []
-    why = [(Span(f"    does nothing here: {clean(estimate.why_not)}", "dim"),)] if estimate.idle else []
-    return [row, *whole, *why, (Span("    "), *_price(estimate))]
+    idle: list[Line] = [(Span(f"    does nothing here: {clean(estimate.why_not)}", "dim"),)] if estimate.idle else []
+    return [row, *whole, *idle, (Span("    "), *_price(estimate))]
 
 
 def _tokens(estimate: Estimate) -> str:

@@ -15,6 +15,7 @@ from kvtui.domain.frame import Analysis
 from kvtui.domain.reading import Known, Missing, Reading
 from kvtui.domain.samples import DECODE
 from kvtui.present.figures import NONE, cell_text, clock, fraction, gib, gib_text, origin, plural, stamp, tokens, tokens_text, version_text
+from kvtui.present.option_names import option_name
 
 MAX_EVENTS = 12
 MAX_OPTIONS = 12
@@ -79,7 +80,7 @@ def _verdict_section(finding: Finding, first: bool) -> Section:
     lines += [f"Evidence: {e.text}" + (f" ({e.where})" if e.where else "") + "." * (not e.text.endswith(".")) for e in finding.evidence]
     lines += [f"Not {ruled.verdict}: {ruled.why}" for ruled in finding.ruled_out]
     if finding.fixes:
-        lines.append("Options: " + ", ".join(finding.fixes) + ".")
+        lines.append("Options: " + "; ".join(option_name(fix) for fix in finding.fixes) + ".")
     lines += list(finding.advice)
     lines += [f"Check afterwards: {text}" for text in finding.verify]
     lines += [f"Missing: {text}" for text in finding.needs]

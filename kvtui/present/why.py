@@ -9,6 +9,7 @@ from kvtui.domain.frame import Analysis
 from kvtui.present import glyphs
 from kvtui.present.figures import clock
 from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, wrap
+from kvtui.present.option_names import option_name
 from kvtui.present.state import ViewState
 
 
@@ -50,7 +51,7 @@ def _proof(evidence: Evidence) -> str:
 def _fix(option: str, state: ViewState) -> str:
     found = next((e for e in state.estimates if e.id == option), None)
     if found is None:
-        return option
+        return f"{option_name(option)}: not estimated here"
     if not found.applies:
         return f"{found.title}: not here, {found.why_not}"
     flags = " ".join(found.flags)
