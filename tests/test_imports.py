@@ -18,7 +18,7 @@ print(result.exit_code, ','.join(loaded))
 @pytest.mark.parametrize(
     "args",
     [["--version"], ["--help"], ["report", "--help"], ["report", "LOG"], ["report", "LOG", "--format", "json"], ["plan", "--help"]],
-    ids=lambda args: " ".join(args),
+    ids=" ".join,
 )
 def test_headless_verbs_load_no_screen_and_no_live_library(args, tmp_path):
     log = tmp_path / "server.log"

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import textual
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -48,8 +49,6 @@ def test_the_installed_wheel_reads_a_log_and_opens_the_console(wheel, tmp_path):
     venv.create(home, with_pip=False, symlinks=True)
     site = next((home / "lib").glob("python3*")) / "site-packages"
     zipfile.ZipFile(wheel).extractall(site)
-    import textual
-
     (site / "runtime.pth").write_text(str(Path(textual.__file__).resolve().parents[1]) + "\n")
     log = tmp_path / "server.log"
     log.write_text(
