@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -13,6 +11,7 @@ from kvtui.domain.samples import EMPTY_TIMELINE
 from kvtui.parse.logreader import LINE_LIMIT, LogReader, LogReading
 from kvtui.parse.redact import safe
 from kvtui.ports import Clock
+from kvtui.sources.daemon import DaemonWorker, StillHanging
 from kvtui.sources.errors import Unreadable
 from kvtui.sources.opening import PlainStream, Stream, open_log
 
@@ -21,6 +20,8 @@ _CHUNK: Final = 1 << 18
 QUIET_SECONDS: Final = 60.0
 """A plain file that has not been written to for this long is taken as finished: a server that runs writes
 at least a decode line or an access line a minute, or is stuck, which is judged over the log's span as well."""
+_PATIENCE: Final = 1.0
+"""Seconds that ``read`` waits for its thread; after that it tells how far the thread has come."""
 _PIPE_WAIT: Final = 0.3
 """How long a read waits for more from a pipe that is still open, in seconds."""
 
@@ -42,24 +43,37 @@ class LogSource:
         self._tail_fed = False
         self._ended = False
         self._chosen = -1
+        self._last: Frame | None = None
+        self._lines = 0
         self._notes: list[str] = []
         self._reading: LogReading | None = None
         self._state: SourceState = "waiting"
         self._since: float | None = None
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kvtui-log")
+        self._worker = DaemonWorker("kvtui-log")
 
     def choose(self, boot: int) -> None:
         """Show another start from the next read on."""
         self._chosen = boot
 
     async def read(self) -> Frame:
-        """What the log says now; the work is done in a thread of this source."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self.read_now)
+        """What the log says now; the work is done in a thread of this source.
+
+        A log that takes long to read, or a disk that hangs, gives what was read before, and says so.
+        """
+        try:
+            frame = await self._worker.run(self.read_now, _PATIENCE)
+        except StillHanging:
+            begun = self._last is None
+            reason = f"reading; {self._lines:,} lines so far" if begun else "the file does not answer; this is what it said before"
+            return self._with_health(self._last or Frame(now=None, finished=False), "waiting", reason)
+        self._last = frame
+        return frame
 
     async def close(self) -> None:
         """Close the file and end the thread."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self.release()
+        self._worker.close()
+        if not self._worker.hanging:
+            self.release()
 
     def read_now(self) -> Frame:
         """Read what has been added; a log that cannot be read says so in the frame's health."""
@@ -80,8 +94,6 @@ class LogSource:
             self._advance(None)
         except OSError as error:
             raise Unreadable(f"{self._shown} cannot be read: {error.strerror or error}.") from None
-        finally:
-            self._pool.shutdown(wait=False)
         self._feed_tail()
         frame = self._frame()
         self.release()
@@ -129,6 +141,7 @@ class LogSource:
         lines = (self._rest + chunk).split(b"\n")
         self._rest = lines.pop()[:LINE_LIMIT]
         self._reader.feed(lines)
+        self._lines += len(lines)
 
     def _feed_tail(self) -> None:
         if self._rest.strip():

@@ -1,0 +1,25 @@
+"""How a source is doing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SourceState = Literal["live", "ended", "waiting", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHealth:
+    """How one source is doing."""
+
+    name: str
+    """``log``, ``metrics``, ``nvml``."""
+    target: str
+    """What it reads, secrets removed."""
+    state: SourceState
+    reason: str = ""
+    """Why it failed or waits; one sentence."""
+    since: float | None = None
+    """Since when it is in that state, on the wall clock."""
+    last_at: float | None = None
+    """Stamp of its newest value, on the source's clock."""
