@@ -14,6 +14,8 @@ from kvtui import __version__
 
 if TYPE_CHECKING:
     from kvtui.domain.frame import Analysis
+    from kvtui.domain.process import FoundServer
+    from kvtui.wiring import Request
 
 EXIT_HEALTHY: Final = 0
 EXIT_LIMITED: Final = 1
@@ -26,6 +28,14 @@ _MODEL = click.option(
     help="The model's config.json, or its folder, for exact bytes per token.",
 )
 _BOOT = click.option("--boot", type=click.IntRange(min=1), help="Which start in the log to show, 1 for the first. Default: the newest.")
+_KEY_FILE = click.option(
+    "--api-key-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="File with the server's API key. Default: the variable SGLANG_API_KEY. Never an argument: ps would show it.",
+)
+_LOG = click.option(
+    "--log", type=click.Path(exists=True, dir_okay=False), help="The log of the server at TARGET, where it is not found by itself."
+)
 
 
 class _ConsoleByDefault(click.Group):
@@ -33,6 +43,7 @@ class _ConsoleByDefault(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}
+        # Options of the console may come first: kvtui --theme light server.log.
         if args and args[0] not in self.commands and args[0] not in own:
             args = ["console", *args]
         return super().parse_args(ctx, args)
@@ -50,36 +61,69 @@ class _ConsoleByDefault(click.Group):
 def main(ctx: click.Context) -> None:
     """Say what limits an SGLang server, where its GPU memory went, and what can be changed.
 
-    TARGET is a server's log: a file (plain, .gz or .zst), or - for a pipe. It opens in the console;
-    `report` prints the same without a screen. Nothing is ever changed on the server.
+    TARGET is a server's address (http://host:30000, or :30000 on this machine) or its log: a file
+    (plain, .gz or .zst), or - for a pipe. Without TARGET the server of this machine is found by its
+    processes. `report` prints the same without a screen. Nothing is ever changed on the server.
     """
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
-        click.echo("\nGive a log to look at: kvtui server.log", err=True)
-        ctx.exit(EXIT_USAGE)
+        ctx.invoke(console, target=None, theme=None, no_mouse=False, model=None, boot=None, api_key_file=None, log=None)
 
 
-@main.command(short_help="Open the console on a log (the default).")
-@click.argument("target")
+@main.command(short_help="Open the console (the default).")
+@click.argument("target", required=False)
 @_MODEL
 @_BOOT
+@_KEY_FILE
+@_LOG
 @click.option("--theme", help="Palette: dark, light or ansi.")
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, so that text can be selected.")
-def console(target: str, model: Path | None, boot: int | None, theme: str | None, no_mouse: bool) -> None:
-    """Open the console on TARGET: a log file, or - for a pipe."""
+def console(target: str | None, theme: str | None, no_mouse: bool, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
+    """Open the console on TARGET: a log, - for a pipe, or the address of a server; without it, on the server of this machine."""
     if not sys.stdout.isatty():
-        click.echo(f"The console needs a terminal. For a pipe or a file use: kvtui report {target}", err=True)
+        click.echo(f"The console needs a terminal. For a pipe or a file use: kvtui report {target or ''}".rstrip(), err=True)
         sys.exit(EXIT_USAGE)
     from kvtui.sources.errors import Unreadable
-    from kvtui.wiring import Request, open_feed, shown_target
+    from kvtui.wiring import open_feed
 
     try:
-        feed = open_feed(Request(target, model, boot))
+        request = _request(target, options)
+        feed = open_feed(request)
     except Unreadable as error:
         _unreadable(error)
     from kvtui.app import run_console
 
-    sys.exit(run_console(feed, theme=theme or "dark", mouse=not no_mouse, target=shown_target(target)))
+    sys.exit(run_console(feed, theme=theme or "dark", mouse=not no_mouse, target=request.shown))
+
+
+def _request(target: str | None, options: dict[str, Any]) -> Request:
+    """What the user asked for; without a target, the server that runs on this machine.
+
+    Raises sources.errors.Unreadable where there is none, or several and nobody to ask.
+    """
+    from kvtui.wiring import Request, api_key
+
+    key = api_key(options["api_key_file"])
+    wanted = target if target is not None else _here()
+    return Request(wanted, options["model"], options["boot"], key, options.get("seconds"), options["log"])
+
+
+def _here() -> FoundServer:
+    from kvtui.present.found import found_lines, nothing_found
+    from kvtui.sources.errors import Unreadable
+    from kvtui.wiring import servers_here
+
+    seen = servers_here()
+    if not seen.servers:
+        raise Unreadable(nothing_found(seen))
+    if len(seen.servers) == 1:
+        return seen.servers[0]
+    lines = found_lines(seen)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Unreadable("Several servers run here; name one:\n" + "\n".join(lines))
+    click.echo("Several servers run here:", err=True)
+    for line in lines:
+        click.echo(line, err=True)
+    return seen.servers[click.prompt("Which one", type=click.IntRange(1, len(lines)), err=True) - 1]
 
 
 def _unreadable(error: Exception) -> NoReturn:
@@ -88,14 +132,19 @@ def _unreadable(error: Exception) -> NoReturn:
 
 
 @main.command(short_help="Print verdicts, arithmetic and options, and end.")
-@click.argument("target")
+@click.argument("target", required=False)
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
 @click.option("--width", type=click.IntRange(40, 400), help="Columns of the text. Default: the terminal's, at most 140.")
 @click.option("--compare", help="Two starts of the log, such as 1,2: what changed between them, and nothing else.")
 @_MODEL
 @_BOOT
-def report(target: str, form: str, width: int | None, compare: str | None, model: Path | None, boot: int | None) -> None:
-    """Print one report on TARGET: a log file, or - for a pipe.
+@_KEY_FILE
+@_LOG
+@click.option(
+    "--seconds", type=click.FloatRange(1, 3600), help="How long to look at a running server. A load is judged from 15 on. Default: about 3."
+)
+def report(target: str | None, form: str, width: int | None, compare: str | None, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
+    """Print one report on TARGET: a log, - for a pipe, or the address of a server; without it, on the server of this machine.
 
     \b
     Exit status: 0 healthy or not enough data, 1 a limit was found,
@@ -106,10 +155,11 @@ def report(target: str, form: str, width: int | None, compare: str | None, model
     from kvtui.present.report_markdown import report_markdown
     from kvtui.present.report_text import report_text
     from kvtui.sources.errors import Unreadable
-    from kvtui.wiring import Request, read_once, shown_target
+    from kvtui.wiring import read_once
 
     try:
-        analysis = read_once(Request(target, model, boot))
+        request = _request(target, options)
+        analysis = read_once(request)
     except Unreadable as error:
         if form == "json":
             click.echo(json.dumps(failure_json(str(error)), ensure_ascii=False, indent=2))
@@ -120,10 +170,10 @@ def report(target: str, form: str, width: int | None, compare: str | None, model
     if form == "json":
         text = json.dumps(report_json(analysis), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     elif form == "md":
-        text = report_markdown(document(analysis, shown_target(target)))
+        text = report_markdown(document(analysis, request.shown))
     else:
         columns = width or min(140, shutil.get_terminal_size((120, 40)).columns)
-        text = report_text(document(analysis, shown_target(target)), columns)
+        text = report_text(document(analysis, request.shown), columns)
     click.echo(text, nl=False)
     first = analysis.findings[0].id if analysis.findings else "not-enough-data"
     sys.exit(EXIT_HEALTHY if first in {"healthy", "not-enough-data"} else EXIT_LIMITED)

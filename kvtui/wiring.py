@@ -2,40 +2,92 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from kvtui.domain.accounting import NO_GEOMETRY, Given
 from kvtui.domain.frame import Analysis, Frame
-from kvtui.domain.reading import Missing
+from kvtui.domain.process import Discovery, FoundServer
+from kvtui.domain.reading import Known, Missing
 from kvtui.domain.sizing.deployment import Deployment
 from kvtui.engine.analyse import analyse
-from kvtui.engine.clock import WallClock
+from kvtui.engine.clock import WallClock, local_offset
 from kvtui.engine.feed import SourceFeed
+from kvtui.engine.live import LiveSource, LogLike
 from kvtui.engine.planning import Planned, PlanRequest, known_model, plan
-from kvtui.parse.redact import redact
+from kvtui.parse.redact import redact, safe
+from kvtui.ports import Source
+from kvtui.sources.discovery import discover
+from kvtui.sources.errors import Unreadable
 from kvtui.sources.logfile import LogSource
 from kvtui.sources.model_folder import read_geometry
+
+LOOK_S: Final = 2.6
+"""Seconds that a report looks at a running server: two pages of metrics, and one try at each endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What the user asked to look at."""
 
-    target: str
+    target: str | FoundServer
+    """A log file, ``-``, the address of a server, or a server found on this machine."""
     model: Path | None = None
     """A config.json or a model folder."""
     boot: int | None = None
     """Start to show, 1 for the first; None: the newest."""
+    api_key: str | None = None
+    seconds: float | None = None
+    """How long a report looks at a running server; None: ``LOOK_S``."""
+    log: str | None = None
+    """The log of the server at an address, where it is not found by itself."""
+
+    @property
+    def shown(self) -> str:
+        """The target as it may be shown: a URL's secrets removed, a path's folders left out."""
+        if isinstance(self.target, FoundServer):
+            return self.target.url or "the server on this machine"
+        if self.target == "-":
+            return "standard input"
+        return redact(self.target if is_address(self.target) else self.target.rsplit("/", 1)[-1] or self.target)
 
 
-def shown_target(target: str) -> str:
-    """The target as it may be shown: a URL's secrets removed, a path's folders left out."""
-    if target == "-":
-        return "standard input"
-    return redact(target.rsplit("/", 1)[-1] or target)
+def is_address(target: str) -> bool:
+    """True for what names a server to ask, not a file: a URL, or ``:PORT`` on this machine."""
+    return target.startswith(("http://", "https://")) or re.fullmatch(r":\d{1,5}", target) is not None
+
+
+def is_live(request: Request) -> bool:
+    """True where a running server is asked, not a log read."""
+    return isinstance(request.target, FoundServer) or is_address(request.target)
+
+
+def servers_here() -> Discovery:
+    """The SGLang servers of this machine, by their processes."""
+    return discover()
+
+
+def api_key(file: Path | None) -> str | None:
+    """The server's API key: from a file, else from SGLANG_API_KEY; None where there is none.
+
+    Raises sources.errors.Unreadable where the file cannot be read or is empty; the key itself is never in a message.
+    """
+    if file is None:
+        return os.environ.get("SGLANG_API_KEY", "").strip() or None
+    try:
+        key = file.read_text(encoding="utf-8", errors="strict")[:4096].strip()
+    except (OSError, ValueError):
+        raise Unreadable(f"The key file {safe(str(file), 200)} cannot be read.") from None
+    if not key or "\n" in key:
+        raise Unreadable(f"The key file {safe(str(file), 200)} must hold one line: the key.")
+    return key
 
 
 def given_geometry(frame: Frame, model: Path | None) -> Given:
@@ -52,15 +104,85 @@ def given_geometry(frame: Frame, model: Path | None) -> Given:
     return NO_GEOMETRY
 
 
-def log_source(request: Request) -> LogSource:
-    """The source behind a target.
-
-    Raises sources.errors.Unreadable with one sentence where the target cannot be opened.
-    """
-    source = LogSource(request.target, WallClock())
+def _log_source(request: Request) -> LogSource:
+    source = LogSource(str(request.target), WallClock())
     if request.boot is not None:
         source.choose(request.boot - 1)
     return source
+
+
+def open_source(request: Request) -> Source:
+    """The source behind a target.
+
+    Raises sources.errors.Unreadable with one sentence where the target cannot be used.
+    """
+    if is_live(request):
+        return _live_source(request)
+    if request.target != "-" and not Path(str(request.target)).exists():
+        # The console would wait for a file that never comes.
+        raise Unreadable(f"There is no file {safe(str(request.target), 200)}.")
+    return LiveSource(WallClock(), log=_log_source(request), local_offset=local_offset())
+
+
+def _live_source(request: Request) -> LiveSource:
+    """A running server: its endpoints, and where it runs here its log, the GPUs and the host."""
+    from kvtui.sources.gpus import GpuSource
+    from kvtui.sources.host import HostSource
+    from kvtui.sources.sglang import SglangSource
+
+    clock = WallClock()
+    found = request.target if isinstance(request.target, FoundServer) else _found_at(str(request.target))
+    address = found.url if isinstance(request.target, FoundServer) and found is not None else _full(str(request.target))
+    if address is None:
+        raise Unreadable("The server's port is not known: give its address, such as http://127.0.0.1:30000.")
+    try:
+        http = SglangSource(address, clock, api_key=request.api_key)
+    except ValueError as error:
+        raise Unreadable(f"{redact(address)} cannot be asked: {error}") from None
+    here = found is not None
+    log, notes = _log_of(request, found, clock)
+    pids = [process.pid for process in found.processes] if found is not None else []
+    return LiveSource(
+        clock,
+        log=log,
+        http=http,
+        gpus=GpuSource(clock) if here else None,
+        host=HostSource(clock, pids) if here else None,
+        found=found,
+        local_offset=local_offset(),
+        notes=(*notes, *(found.notes if found is not None else ())),
+    )
+
+
+def _full(target: str) -> str:
+    return f"http://127.0.0.1{target}" if target.startswith(":") else target
+
+
+def _found_at(target: str) -> FoundServer | None:
+    """The server of this machine that listens at an address; None where the address is another machine's."""
+    parts = urlsplit(_full(target))
+    if (parts.hostname or "") not in {"127.0.0.1", "localhost", "::1", "0.0.0.0", socket.gethostname()}:  # noqa: S104 (what a user may type)
+        return None
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return next((s for s in servers_here().servers if isinstance(s.port, Known) and s.port.value == port), None)
+
+
+def _log_of(request: Request, found: FoundServer | None, clock: WallClock) -> tuple[LogLike | None, tuple[str, ...]]:
+    """The log of a live server: as told by the user, else where the processes write it."""
+    from kvtui.sources.streamlog import StreamLogSource
+    from kvtui.sources.streams import ProgramStream
+
+    if request.log is not None:
+        return LogSource(request.log, clock), ()
+    if found is None:
+        return None, ()
+    target = found.log
+    notes = (target.note,) if target.note else ()
+    if target.kind == "file":
+        return LogSource(target.name, clock), notes
+    if target.kind in {"journal", "docker", "podman", "kubernetes"}:
+        return StreamLogSource(ProgramStream(target, clock), clock), notes
+    return None, notes
 
 
 def read_once(request: Request) -> Analysis:
@@ -68,9 +190,24 @@ def read_once(request: Request) -> Analysis:
 
     Raises sources.errors.Unreadable.
     """
-    source = log_source(request)
-    frame = source.read_all()
+    frame = asyncio.run(_look(_live_source(request), request.seconds)) if is_live(request) else _log_source(request).read_all()
     return analyse(frame, given_geometry(frame, request.model))
+
+
+async def _look(source: LiveSource, seconds: float | None) -> Frame:
+    """One look at a running server: two pages where they come in time, or all that comes in ``seconds``.
+
+    Raises Unreadable where nothing answered.
+    """
+    try:
+        frame = await source.settle(LOOK_S) if seconds is None else await source.watch(seconds)
+    finally:
+        await source.close()
+    if not frame.boots or (frame.http is not None and not frame.http.answered and not frame.counts.lines):
+        reasons = dict.fromkeys(health.reason for health in frame.sources if health.state == "failed" and health.reason)
+        silent = f"No answer in {seconds or LOOK_S:.0f} seconds: the server hangs or is very slow; --seconds 20 waits longer."
+        raise Unreadable("Nothing could be read. " + (" ".join(reasons) or silent))
+    return frame
 
 
 class _Analyser:
@@ -95,7 +232,7 @@ def open_feed(request: Request) -> SourceFeed:
     """
     if request.model is not None:
         read_geometry(request.model)
-    return SourceFeed(log_source(request), WallClock(), _Analyser(request.model))
+    return SourceFeed(open_source(request), WallClock(), _Analyser(request.model))
 
 
 def planned(model: str, options: Mapping[str, Any]) -> Planned:
@@ -135,4 +272,4 @@ def planned(model: str, options: Mapping[str, Any]) -> Planned:
     return plan(geometry, PlanRequest(deployment, options["sglang"], weights=options["weights"], gpu_mib=options["gpu_memory"]))
 
 
-__all__ = ["Request", "open_feed", "planned", "read_once", "shown_target"]
+__all__ = ["Request", "api_key", "is_address", "open_feed", "planned", "read_once", "servers_here"]

@@ -12,6 +12,8 @@ from reading import LOGS, log
 
 from kvtui import __version__
 from kvtui.cli import main
+from kvtui.domain.process import Discovery, FoundServer
+from kvtui.domain.reading import Known
 
 CANARY = "sk-canary-4f1d0c9ab7e2"
 
@@ -32,10 +34,37 @@ def test_version_and_help():
     assert "plan" in seen
 
 
-def test_without_a_target_it_says_what_is_missing():
-    done = run()
-    assert done.exit_code == 2
+def test_without_a_target_a_report_says_what_was_looked_for(monkeypatch):
+    monkeypatch.setattr("kvtui.wiring.discover", lambda: Discovery((), ("Looked for processes named sglang::scheduler.",)))
+    done = run("report")
+    assert done.exit_code == 3
+    assert "Looked for processes" in done.stderr
     assert "kvtui server.log" in done.stderr
+
+
+def test_several_servers_and_nobody_to_ask_are_listed(monkeypatch):
+    two = (FoundServer(Known(1), (), Known("a"), port=Known(30000)), FoundServer(Known(2), (), Known("b"), port=Known(30001)))
+    monkeypatch.setattr("kvtui.wiring.discover", lambda: Discovery(two, ()))
+    done = run("report")
+    assert done.exit_code == 3
+    assert ":30000" in done.stderr
+    assert ":30001" in done.stderr
+
+
+def test_an_address_where_nothing_listens_is_one_sentence():
+    done = run("report", "http://127.0.0.1:9")
+    assert done.exit_code == 3
+    assert "127.0.0.1:9" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("content", ["", "two\nlines\n"])
+def test_a_bad_key_file_is_one_sentence_without_the_key(tmp_path, content):
+    path = tmp_path / "key"
+    path.write_text(content)
+    done = run("report", "http://127.0.0.1:9", "--api-key-file", path)
+    assert done.exit_code == 3
+    assert "lines" not in done.stderr
 
 
 def test_a_console_that_has_no_terminal_points_to_the_report():

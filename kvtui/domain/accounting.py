@@ -97,6 +97,24 @@ def _budget(boot: Boot, identity: Identity, release: Release | None, choice: Cho
     return memory_facts.pool_size(boot)
 
 
+def _implied_free(boot: Boot, pool: Reading[float], fraction: Reading[float], reserve: float) -> tuple[Reading[float], Reading[float]]:
+    """Free memory before and after the weights, as weights and pool of a running server imply: ``pre = (weights + pool) / f``.
+
+    Follows from the law with nothing else on the GPU's account; a draft, a state pool or a cap breaks it.
+    """
+    unknown = Missing("only the log tells it"), Missing("only the log tells it")
+    weights = memory_facts.weights(boot, draft=False)
+    if not (isinstance(weights, Known) and isinstance(pool, Known) and isinstance(fraction, Known)):
+        return unknown
+    if fraction.where.kind == "formula" or weights.where.kind != "http" or memory_facts.has_draft(boot):
+        return unknown
+    if isinstance(capacity.cap_tokens(boot), Known) or weights.value <= 0:
+        return unknown
+    pre = (weights.value + pool.value + reserve) / fraction.value
+    where = Where("formula", "worked out: (weights + pool) / fraction")
+    return Known(round(pre, 2), None, where), Known(round(pre - weights.value, 2), None, where)
+
+
 def _worked_out(fraction: Reading[float]) -> bool:
     return isinstance(fraction, Known) and fraction.where.kind == "formula"
 
@@ -194,10 +212,13 @@ def account(boot: Boot, *, boots: Sequence[Boot] = (), given: Given = NO_GEOMETR
     kv = _kv_size(boot, reported, choice.cell)
     pre, post = memory_facts.free_before_weights(boot), memory_facts.free_after_weights(boot)
     identity = _identity(boot, choice, reported, seen)
+    reserve = _reserve(boot, release, choice.geometry)
     fraction = _fraction(boot, pre, post, _budget(boot, identity, release, choice), state_gib)
+    if isinstance(pre, Missing) and isinstance(post, Missing):
+        pre, post = _implied_free(boot, kv, fraction, reserve)
     cap, cap_why = capacity.running_cap(boot)
     context = capacity.context_len(boot)
-    extras = _extras(state_gib, _reserve(boot, release, choice.geometry))
+    extras = _extras(state_gib, reserve)
     slack: Reading[float] = Missing("free before weights or the fraction is unknown")
     if isinstance(pre, Known) and isinstance(fraction, Known):
         slack = Known(round(pre.value * (1 - fraction.value), 6), None, Where("formula", "pre × (1 − f)"))
@@ -252,6 +273,8 @@ def _finish(boot: Boot, draft: Account, release: Release | None, notes: Sequence
 
 
 def _predicted(boot: Boot, draft: Account, release: Release | None) -> Reading[int]:
+    if isinstance(draft.pre_gib, Known) and draft.pre_gib.where.detail.startswith("worked out"):
+        return Missing("free memory was worked out from the pool itself, so a prediction would prove nothing")
     if _worked_out(draft.fraction):
         return Missing("the fraction was worked out from the pool itself, so a prediction would prove nothing")
     if draft.cell_basis == "pool size" and not isinstance(draft.rest_gib, Known):

@@ -201,6 +201,10 @@ def newest_before(xs: Sequence[float], ys: Sequence[float], at: float) -> Point 
     return None
 
 
+SIZES: Final = (60.0, 120.0, 300.0, 600.0)
+"""Windows of a history that grows, in seconds: the smallest that holds it, up to what is asked for."""
+
+
 def window(places: Axis, span: float | None, end: float | None, columns: int, *, growing: bool) -> tuple[float, float] | None:
     """Start and stop of what a chart shows: ``span`` up to ``end``; None where no sample has a position.
 
@@ -215,6 +219,10 @@ def window(places: Axis, span: float | None, end: float | None, columns: int, *,
     length = (last - first) if span is None else min(span, max(last - first, 1.0))
     length = max(length, 1.0)
     if growing:
+        if span is not None:
+            # A young history fills a smaller window; few sizes, so that the scale seldom changes.
+            held = min(span, last - first)
+            span = min(span, next((size for size in SIZES if size >= held), span))
         # Without a span the column is a power of two, so that it stays the same while the history gets longer.
         step = span / columns if span is not None else 2.0 ** math.ceil(math.log2(length / columns))
         stop = math.floor(stop / step) * step

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from kvtui.domain.account import Account
 from kvtui.domain.admission import Band
@@ -11,28 +11,18 @@ from kvtui.domain.boot import Boot
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.events import Event
 from kvtui.domain.finding import Finding
+from kvtui.domain.health import SourceHealth, SourceState
 from kvtui.domain.ledger import GpuLedger
 from kvtui.domain.samples import EMPTY_TIMELINE, Timeline
 from kvtui.domain.workload import Workload
 
-SourceState = Literal["live", "ended", "waiting", "failed"]
+if TYPE_CHECKING:
+    from kvtui.domain.gpu import GpuReading
+    from kvtui.domain.host import HostReading
+    from kvtui.domain.http_reading import HttpReading
+    from kvtui.domain.process import FoundServer
 
-
-@dataclass(frozen=True, slots=True)
-class SourceHealth:
-    """How one source is doing."""
-
-    name: str
-    """``log``, ``metrics``, ``nvml``."""
-    target: str
-    """What it reads, secrets removed."""
-    state: SourceState
-    reason: str = ""
-    """Why it failed or waits; one sentence."""
-    since: float | None = None
-    """Since when it is in that state, on the wall clock."""
-    last_at: float | None = None
-    """Stamp of its newest value, on the source's clock."""
+__all__ = ["EMPTY_FRAME", "Analysis", "Frame", "ReadCounts", "SourceHealth", "SourceState"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +61,16 @@ class Frame:
     """What could not be read; sentences."""
     timelines: tuple[Timeline, ...] = ()
     """Samples of every boot, in the order of ``boots``; empty where the source keeps one only."""
+    sampled: bool = False
+    """True: the samples are pages of metrics, which show some decode ticks; False: batch lines, which show each."""
+    http: HttpReading | None = None
+    """What the server answers; None where it is not asked."""
+    gpus: GpuReading | None = None
+    """What the driver tells; None where there is none to ask."""
+    host: HostReading | None = None
+    """The machine around the GPUs; None where it is not this one."""
+    found: FoundServer | None = None
+    """The server's processes on this machine; None where it was not found here."""
 
     @property
     def boot(self) -> Boot | None:

@@ -124,7 +124,7 @@ def pool_size(boot: Boot) -> Reading[float]:
     parts = [p for kind in ("full", "swa") for p in target_pools(boot, kind)[:1] if p.size_gib is not None]
     if parts:
         return Known(sum(p.size_gib or 0.0 for p in parts), None, parts[0].where)
-    return Missing("the log prints no KV size")
+    return Missing("nothing read tells the pool's size")
 
 
 def draft_pool_size(boot: Boot) -> Reading[float]:
@@ -133,7 +133,7 @@ def draft_pool_size(boot: Boot) -> Reading[float]:
         drafts = [p for p in memory.pools if p.draft and p.size_gib is not None]
         if drafts:
             return Known(sum(p.size_gib or 0.0 for p in drafts), None, drafts[0].where)
-    return Missing("no draft pool in the log")
+    return Missing("no draft pool was read")
 
 
 def weights(boot: Boot, *, draft: bool) -> Reading[float]:
@@ -149,7 +149,9 @@ def weights(boot: Boot, *, draft: bool) -> Reading[float]:
                 value = round(load.begin_gib.value - load.end_gib.value, 4)
                 used.append(Known(value, load.end_gib.at, Where("log", "begin - end of the weights lines", load.end_gib.where.line)))
     return (
-        max(used, key=lambda r: r.value) if used else Missing("no draft weights in the log" if draft else "the log prints no weight size")
+        max(used, key=lambda r: r.value)
+        if used
+        else Missing("no draft weights were read" if draft else "nothing read tells the size of the weights")
     )
 
 
@@ -167,12 +169,12 @@ def graphs(boot: Boot) -> Reading[float]:
         if size is not None and (best is None or size > best[0]):
             last = memory.captures[-1]
             best = (size, last.usage_gib.where if isinstance(last.usage_gib, Known) else Where("log", "capture lines"))
-    return Known(round(best[0], 4), None, best[1]) if best else Missing("no capture line in the log")
+    return Known(round(best[0], 4), None, best[1]) if best else Missing("nothing read tells the graphs' size")
 
 
 def context(boot: Boot) -> Reading[float]:
     """GiB taken by the CUDA context and NCCL, before the weights."""
-    return next((m.init_usage_gib for m in world(boot) if isinstance(m.init_usage_gib, Known)), Missing("the log does not say"))
+    return next((m.init_usage_gib for m in world(boot) if isinstance(m.init_usage_gib, Known)), Missing("nothing read tells it"))
 
 
 def headroom(boot: Boot) -> Reading[float]:
@@ -193,4 +195,4 @@ def headroom(boot: Boot) -> Reading[float]:
     found = lowest((m.pool_ends_gib[-1] for m in ranks if m.pool_ends_gib), "")
     if isinstance(found, Known):
         return Known(found.value, found.at, Where("log", "free after the pools, before graphs", found.where.line))
-    return Missing("the log does not say what was left free")
+    return Missing("nothing read says what was left free")

@@ -11,6 +11,7 @@ from kvtui.domain.estimate import Estimate
 from kvtui.domain.frame import Analysis, Frame
 from kvtui.domain.geometry import Attention
 from kvtui.domain.ledgers import ledgers
+from kvtui.domain.live_ledgers import live_ledgers
 from kvtui.domain.reading import Missing
 from kvtui.domain.samples import EMPTY_TIMELINE
 from kvtui.domain.step_samples import clean_samples
@@ -29,12 +30,13 @@ def analyse(frame: Frame, given: Given = NO_GEOMETRY) -> Analysis:
     boot = frame.boot or EMPTY_BOOT
     sums = account(boot, boots=frame.boots, given=given, seen=_seen(frame))
     usage = frame.timeline.last("usage")
+    share = usage[0] if usage is not None else None
     context = context_of(frame, sums)
     findings = diagnose(context)
     bare = Analysis(
         frame=frame,
         account=sums,
-        ledgers=ledgers(boot, sums, usage[0] if usage is not None else None),
+        ledgers=live_ledgers(frame.gpus, frame.found, sums, share) or ledgers(boot, sums, share),
         findings=findings,
         workload=context.workload,
         band=context.band,

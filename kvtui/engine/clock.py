@@ -16,3 +16,8 @@ class WallClock:
     async def sleep(self, seconds: float) -> None:
         """Wait without holding the event loop."""
         await asyncio.sleep(seconds)
+
+
+def local_offset() -> float:
+    """Seconds that this machine's clock face is ahead of UTC."""
+    return float(time.localtime().tm_gmtoff)

@@ -64,5 +64,8 @@ def _same(new: Frame, old: Frame) -> bool:
         and new.finished == old.finished
         and len(new.boots) == len(old.boots)
         and new.notes == old.notes
+        and new.http is old.http
+        and new.gpus is old.gpus
+        and new.host is old.host
         and tuple((s.name, s.state, s.reason) for s in new.sources) == tuple((s.name, s.state, s.reason) for s in old.sources)
     )

@@ -43,10 +43,24 @@ def _identity(identity: Identity) -> list[tuple[str, bool]]:
 def _right(state: ViewState, frame: Frame) -> Line:
     if state.paused_at is not None:
         return (Span(f"{glyphs.PAUSED} paused at {clock(state.paused_at)}", "changed"),)
-    spans: list[Span] = []
-    for source in frame.sources:
-        spans += [Span("  "), *_source(source)]
-    return tuple(spans[1:])
+    if len(frame.sources) <= 2:
+        spans: list[Span] = []
+        for source in frame.sources:
+            spans += [Span("  "), *_source(source)]
+        return tuple(spans[1:])
+    return _many(frame.sources)
+
+
+def _many(sources: tuple[SourceHealth, ...]) -> Line:
+    """Several sources in a few words: how many live, and which do not."""
+    live = [source for source in sources if source.state in {"live", "ended"}]
+    newest = max((source.last_at for source in live if source.last_at is not None), default=None)
+    spans = [Span("● ", "good"), Span(f"live {clock(newest)}" if newest is not None else "live", "dim")] if live else []
+    for source in sources:
+        if source.state not in {"live", "ended"}:
+            sign, tone = glyphs.SOURCES[source.state]
+            spans += [Span("  "), Span(sign, tone), Span(f" {clean(source.name, 12)}", "text")]
+    return tuple(spans)
 
 
 def _source(source: SourceHealth) -> Line:

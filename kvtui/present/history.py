@@ -146,7 +146,10 @@ def history(analysis: Analysis, cursor: float | None, span: float | None, column
     if frame.finished and span is not None and cursor is None:
         # The load of a log often begins late in the window: an empty chart before it says nothing.
         start = max(start, min(placed.ends[0] if placed.ends else start, stop - span / SHORTEST))
-    now = ends[1] if cursor is None or not math.isfinite(cursor) else cursor
+    now = cursor if cursor is not None and math.isfinite(cursor) else ends[1]
+    if cursor is None and growing and places.kind == "time" and frame.now is not None and math.isfinite(frame.now):
+        # On a server that runs, a sample is as old as the wall clock says, however silent the source.
+        now = max(now, frame.now)
     ranks = len({d for d in inside.column("dp") if math.isfinite(d)})
     return History(inside, placed, gap, start, stop, max(1, columns), now, max(1, ranks), ends)
 

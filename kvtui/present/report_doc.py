@@ -236,8 +236,19 @@ def document(analysis: Analysis, target: str) -> Document:
     if len(frame.boots) > 1 and boot is not None:
         boots = f", boot {boot.index + 1} of {len(frame.boots)}"
         boots += f" (started {stamp(boot.begun_at)})" if boot.begun_at is not None else ""
-    counts = frame.counts
-    read = (
-        f"{plural(counts.lines, 'line')}: {counts.memory_lines:,} memory, {counts.prefill_lines:,} prefill, {counts.decode_lines:,} decode"
-    )
-    return Document(f"kvtui report · {target}{boots}", f"{_identity_line(analysis)}   ({read})", tuple(sections))
+    return Document(f"kvtui report · {target}{boots}", f"{_identity_line(analysis)}   ({_read(analysis)})", tuple(sections))
+
+
+def _read(analysis: Analysis) -> str:
+    """What the report rests on."""
+    counts, http = analysis.frame.counts, analysis.frame.http
+    parts = []
+    if counts.lines or http is None:
+        kinds = f"{counts.memory_lines:,} memory, {counts.prefill_lines:,} prefill, {counts.decode_lines:,} decode"
+        parts.append(f"{plural(counts.lines, 'line')}: {kinds}")
+    else:
+        parts.append("no log")
+    if http is not None:
+        answered = [health.name for health in http.health if health.state == "live"]
+        parts.append("answered: " + (", ".join(answered) or "nothing"))
+    return "; ".join(parts)

@@ -11,6 +11,7 @@ from kvtui.domain.buckets import Point, bucket, stacked
 from kvtui.domain.reading import Known
 from kvtui.present.figures import duration
 from kvtui.present.history import History, cap, ceiling, history, retractions, since
+from kvtui.present.latency import latency_rows, pool_split
 from kvtui.present.line import BLANK, Line, Span, Tone, between, clip_line, pad, pad_left
 from kvtui.present.plot import Limit, Mark, Plot, Series, age, figure, legend, position, round_up, spark, top_of, x_ticks, y_ticks
 from kvtui.present.state import ViewState
@@ -142,7 +143,17 @@ def signals(state: ViewState, told: History, limits: tuple[float, float] | None,
             now = told.at_cursor(points)
             aside: Line = (Span(f" · {short} {figure(now[1]) if now else '–'}", "dim"),)
             rows.append(_row(label, now, told.spark(points, columns), floor=1.0, words=(Span(unit, "dim"),), aside=aside))
-    return tuple(rows)
+    return (*rows, *_latencies(state))
+
+
+def _latencies(state: ViewState) -> tuple[Row, ...]:
+    """What clients wait for, over the newest minute; nothing while an earlier time is looked at."""
+    if state.cursor is not None:
+        return ()
+    told = latency_rows(state.analysis.frame)
+    return tuple(
+        Row(label, value, words=(Span(rest, "dim"),), aside=(Span(f" · {label} {value}", "dim"),)) for label, value, rest in told[:3]
+    )
 
 
 def _row(label: str, now: Point | None, course: tuple[float, ...], *, floor: float = 0.0, words: Line = (), aside: Line = ()) -> Row:
@@ -196,6 +207,9 @@ def _usage(state: ViewState, told: History, columns: int) -> Row:
         words.append(Span("fullest rank", "dim"))
     else:
         words.append(Span("of the pool", "dim"))
+    split = pool_split(state.analysis.frame) if state.cursor is None else ""
+    if split:
+        words.append(Span(f" · {split}", "dim"))
     row = _row("KV usage", now, course, floor=1.0, words=tuple(words))
     return row if now is None else Row(row.label, f"{now[1]:.2f}", course, 1.0, row.words, row.at)
 

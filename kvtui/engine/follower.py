@@ -1,0 +1,72 @@
+"""One source read again and again at its own pace, beside all others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
+
+from kvtui.ports import Clock
+
+T = TypeVar("T")
+
+
+class Readable(Protocol[T]):  # type: ignore[misc] # read gives T and nothing takes it; a covariant name would hide T's use in Follower
+    """What a follower needs of a source."""
+
+    every: float
+
+    async def read(self) -> T:
+        """What is known now; never raises for what the outside does."""
+        ...
+
+    async def close(self) -> None:
+        """Let go."""
+        ...
+
+
+class Follower(Generic[T]):
+    """Keeps the newest reading. A source that takes long delays nobody: its last reading stays, and grows old."""
+
+    def __init__(self, source: Readable[T], clock: Clock, news: asyncio.Event, took: Callable[[T], None] | None = None) -> None:
+        self.source = source
+        self.newest: T | None = None
+        self._clock, self._news, self._took = clock, news, took
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin; a second call does nothing."""
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._run())
+
+    async def _run(self) -> None:
+        while True:
+            reading = await self.source.read()
+            self.newest = reading
+            if self._took is not None:
+                self._took(reading)
+            self._news.set()
+            await self._clock.sleep(self.source.every)
+
+    def poke(self) -> None:
+        """Read again now; used when what is wanted of the source has changed."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+            self.start()
+
+    async def close(self) -> None:
+        """End the task and the source."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        await self.source.close()
+
+
+async def within(seconds: float, waited: Awaitable[object]) -> None:
+    """Wait, but no longer than that."""
+    try:
+        await asyncio.wait_for(waited, seconds)
+    except asyncio.TimeoutError:
+        return

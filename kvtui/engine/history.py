@@ -1,0 +1,47 @@
+"""Samples of a live server in bounded memory: the newest hours whole, older ones thinned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kvtui.domain.samples import COLUMNS, SampleStore, Timeline
+
+WHOLE: Final = 40_000
+"""Newest rows that are kept as they came: several hours at one page a second."""
+THINNED: Final = 20_000
+"""Older rows that are kept in all, spread evenly."""
+
+
+class History:
+    """Grows by rows; halves its older part when it is full. A view taken before stays what it was."""
+
+    def __init__(self, whole: int = WHOLE, thinned: int = THINNED) -> None:
+        self._whole, self._thinned = whole, thinned
+        self._store = SampleStore()
+        self._rows = 0
+        self._old = 0
+
+    def extend(self, rows: Iterable[Mapping[str, float]], shift: float = 0.0) -> None:
+        """Add rows; ``shift`` seconds are added to their times."""
+        for row in rows:
+            self._store.append({**row, "at": row["at"] + shift} if shift and "at" in row else row)
+            self._rows += 1
+        if self._rows - self._old > 2 * self._whole:
+            self._thin()
+
+    def view(self) -> Timeline:
+        """All that is kept, oldest first."""
+        return self._store.view()
+
+    def _thin(self) -> None:
+        whole = self.view()
+        edge = len(whole) - self._whole
+        step = max(2, -(-edge // self._thinned))
+        kept = [*range(0, edge, step), *range(edge, len(whole))]
+        columns = {name: whole.column(name) for name in COLUMNS}
+        store = SampleStore()
+        for index in kept:
+            store.append({name: column[index] for name, column in columns.items()})
+        self._store, self._rows = store, len(kept)
+        self._old = len(kept) - self._whole

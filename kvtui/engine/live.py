@@ -1,0 +1,223 @@
+"""A running server as one source: its log, its endpoints, the GPUs and the host, merged into one frame a tick.
+
+Each of them fails alone and comes back by itself; the frame is made from the newest reading of each, and each reading
+carries its own time. The log is the better history where it is read: it prints every decode tick, pages show some.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import replace
+from typing import Final, Protocol
+
+from kvtui.domain.boot import Boot
+from kvtui.domain.events import Event
+from kvtui.domain.frame import Frame
+from kvtui.domain.gpu import GpuReading
+from kvtui.domain.health import SourceHealth
+from kvtui.domain.host import HostReading
+from kvtui.domain.http_reading import HttpReading
+from kvtui.domain.live_boot import boot_of, overlay, same_server
+from kvtui.domain.process import FoundServer
+from kvtui.engine.follower import Follower, Readable, within
+from kvtui.engine.history import History
+from kvtui.engine.shift import Shift
+from kvtui.ports import Clock
+
+FIRST_WAIT_S: Final = 1.5
+"""How long the first frame waits for a first reading, so that it is not empty."""
+LOG_WAIT_S: Final = 30.0
+"""How long one look waits for a log to be read whole."""
+EVENTS_KEPT: Final = 2_000
+
+
+class LogLike(Protocol):
+    """A log as a source of frames."""
+
+    name: str
+    every: float
+
+    async def read(self) -> Frame:
+        """What the log says now."""
+        ...
+
+    def choose(self, boot: int) -> None:
+        """Show another boot."""
+        ...
+
+    async def close(self) -> None:
+        """Let go."""
+        ...
+
+
+class LiveSource:
+    """``ports.Source`` over all that can be asked of one running server."""
+
+    name = "server"
+    every = 1.0
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        log: LogLike | None = None,
+        http: Readable[HttpReading] | None = None,
+        gpus: Readable[GpuReading] | None = None,
+        host: Readable[HostReading] | None = None,
+        found: FoundServer | None = None,
+        local_offset: float = 0.0,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        """``local_offset``: this machine's seconds ahead of UTC; ``notes``: what discovery has to say."""
+        self._clock, self._found, self._notes = clock, found, notes
+        self._news = asyncio.Event()
+        self._shift = Shift(local_offset)
+        self._history = History()
+        self._events: deque[Event] = deque(maxlen=EVENTS_KEPT)
+        self._wanted = -1
+        self._log_source = log
+        self._log = Follower[Frame](log, clock, self._news, self._took_log) if log is not None else None
+        self._http = Follower[HttpReading](http, clock, self._news, self._took_http) if http is not None else None
+        self._gpus = Follower[GpuReading](gpus, clock, self._news) if gpus is not None else None
+        self._host = Follower[HostReading](host, clock, self._news) if host is not None else None
+
+    def _took_log(self, frame: Frame) -> None:
+        fresh = any(health.state == "live" for health in frame.sources)
+        self._shift.seen(frame.now, self._clock.now(), fresh=fresh)
+
+    def _took_http(self, reading: HttpReading) -> None:
+        shift = self._shift.seconds
+        self._history.extend(reading.rows, shift)
+        self._events.extend(replace(event, at=event.at + shift) if event.at is not None else event for event in reading.events)
+
+    async def read(self) -> Frame:
+        """The newest of everything as one frame."""
+        first = not any(f is not None and f.newest is not None for f in self._followers())
+        for follower in self._followers():
+            if follower is not None:
+                follower.start()
+        if first:
+            await within(FIRST_WAIT_S, self._first_readings())
+        return self._frame()
+
+    async def settle(self, seconds: float) -> Frame:
+        """For one look: until every endpoint was tried and two pages came, and the log was read; at most ``seconds`` for the server."""
+        await self.read()
+        await within(seconds, self._settled())
+        if self._log is not None:
+            await within(LOG_WAIT_S, self._log_read())
+        return self._frame()
+
+    async def watch(self, seconds: float) -> Frame:
+        """For a longer look: all that comes in ``seconds``."""
+        await self.read()
+        left = seconds
+        while left > 0:
+            await self._clock.sleep(min(self.every, left))
+            left -= self.every
+        return self._frame()
+
+    async def _settled(self) -> None:
+        while self._http is not None:
+            reading = self._http.newest
+            if reading is not None and reading.settled:
+                return
+            self._news.clear()
+            await self._news.wait()
+
+    async def _log_read(self) -> None:
+        while self._log is not None:
+            frame = self._log.newest
+            if frame is not None and all(health.state != "waiting" for health in frame.sources):
+                return
+            self._news.clear()
+            await self._news.wait()
+
+    async def _first_readings(self) -> None:
+        """Until the log or the server has answered once."""
+        while not any(f is not None and f.newest is not None for f in (self._log, self._http)):
+            self._news.clear()
+            await self._news.wait()
+
+    def _followers(
+        self,
+    ) -> tuple[Follower[Frame] | None, Follower[HttpReading] | None, Follower[GpuReading] | None, Follower[HostReading] | None]:
+        return (self._log, self._http, self._gpus, self._host)
+
+    def _frame(self) -> Frame:
+        log = self._log.newest if self._log is not None else None
+        http = self._http.newest if self._http is not None else None
+        gpus = self._gpus.newest if self._gpus is not None else None
+        host = self._host.newest if self._host is not None else None
+        if log is not None and log.finished and self._http is None:
+            return log
+        base = log if log is not None else Frame(now=None, finished=False)
+        base = self._with_boots(base, http)
+        base = self._with_history(base, http)
+        now = self._clock.now() + self._shift.seconds
+        failed = (failure.reason for failure in http.failures.values()) if http is not None else ()
+        notes = (*self._notes, *failed, *(http.notes if http is not None else ()), *(gpus.notes if gpus is not None else ()), *base.notes)
+        return replace(
+            base,
+            now=max(now, base.now or now),
+            finished=False,
+            sources=self._health(log, http, gpus, host),
+            notes=tuple(dict.fromkeys(notes)),
+            http=http,
+            gpus=gpus,
+            host=host,
+            found=self._found,
+        )
+
+    def _with_boots(self, base: Frame, http: HttpReading | None) -> Frame:
+        """The newest boot with the server's own answers laid over it; a boot of its own where the log has none that fits."""
+        if not base.boots:
+            alone = boot_of(http, self._found)
+            return base if alone is None else replace(base, boots=(alone,), chosen=0)
+        newest = base.boots[-1]
+        if not same_server(newest, http):
+            note = "The log's pool is not that of the running server: it is the log of another start. The server's own numbers are used."
+            alone = boot_of(http, self._found)
+            if alone is None:
+                return base
+            added: Boot = replace(alone, index=len(base.boots))
+            chosen = len(base.boots) if self._wanted in {-1, len(base.boots)} else base.chosen
+            return replace(base, boots=(*base.boots, added), chosen=chosen, notes=(*base.notes, note))
+        return replace(base, boots=(*base.boots[:-1], overlay(newest, http, self._found)))
+
+    def _with_history(self, base: Frame, http: HttpReading | None) -> Frame:
+        """Pages of metrics as the history, where no log gives batch lines of the boot that is shown."""
+        newest_shown = not base.boots or base.chosen in {-1, len(base.boots) - 1}
+        if http is None or not newest_shown:
+            return base
+        silent = not len(base.timeline)
+        if not silent and base.sources and base.sources[0].state in {"live", "ended"}:
+            return base
+        pages = self._history.view()
+        if not len(pages):
+            return base
+        return replace(base, timeline=pages, sampled=True, events=(*base.events, *self._events))
+
+    def _health(
+        self, log: Frame | None, http: HttpReading | None, gpus: GpuReading | None, host: HostReading | None
+    ) -> tuple[SourceHealth, ...]:
+        waiting = [
+            SourceHealth(name, "", "waiting", "has not answered yet")
+            for name, follower in (("log", self._log), ("server", self._http), ("nvml", self._gpus), ("host", self._host))
+            if follower is not None and follower.newest is None
+        ]
+        told = [*(log.sources if log is not None else ()), *(http.health if http is not None else ())]
+        told += [reading.health for reading in (gpus, host) if reading is not None]
+        return (*told, *waiting)
+
+    def choose(self, boot: int) -> None:
+        """Show another start from the next frame on."""
+        self._wanted = boot
+        if self._log_source is not None and self._log is not None:
+            self._log_source.choose(boot)
+            self._log.poke()
+
+    async def close(self) -> None:
+        """End every task and let go of every source."""
+        await asyncio.gather(*(f.close() for f in self._followers() if f is not None), return_exceptions=True)

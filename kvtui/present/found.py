@@ -1,0 +1,25 @@
+"""Servers found on this machine, in words: a list to choose from, or what was looked for in vain."""
+
+from __future__ import annotations
+
+from kvtui.domain.process import Discovery, FoundServer
+from kvtui.domain.reading import Known
+
+
+def found_lines(seen: Discovery) -> tuple[str, ...]:
+    """One line a server, numbered from 1."""
+    return tuple(f"{number:>3}  {_line(server)}" for number, server in enumerate(seen.servers, 1))
+
+
+def _line(server: FoundServer) -> str:
+    model = server.model.value.rstrip("/").rsplit("/", 1)[-1] if isinstance(server.model, Known) else "model unknown"
+    port = f":{server.port.value}" if isinstance(server.port, Known) else "port unknown"
+    pid = f"pid {server.main.value}" if isinstance(server.main, Known) else "main process gone"
+    log = f"log: {server.log.kind}" if server.log.kind not in {"none", "unknown"} else "log not found"
+    return f"{model}  {port}  {pid}  {len(server.processes)} processes  {log}"
+
+
+def nothing_found(seen: Discovery) -> str:
+    """What was looked for, and what to do."""
+    looked = " ".join(seen.looked_for)
+    return f"No SGLang server was found on this machine. {looked} Give a log (kvtui server.log) or an address (kvtui http://host:30000)."
