@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
+import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import App, SystemCommand
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from kvtui.domain.frame import Analysis
     from kvtui.ports import Feed
 
+FAILED: Final = 70
+"""Exit status after an error of kvtui's own (EX_SOFTWARE)."""
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -45,7 +50,10 @@ def run_console(feed: Feed, *, theme: str | None = None, mouse: bool = True, tar
     ``theme``: dark, light or ansi. ``target``: what is read, secrets removed.
     """
     app = KvtuiApp(feed, estimates, target=target, theme=f"kvtui-{theme}" if theme else style.DEFAULT)
+    app.plain_failure = True
     app.run(mouse=mouse)
+    if app.failure is not None:
+        sys.stderr.write(f"kvtui: {app.failure}\n")
     return app.return_code or 0
 
 
@@ -66,6 +74,9 @@ class KvtuiApp(App[None]):
         self._feed = feed
         self._session = Session(levers)
         self._target = target
+        self.plain_failure = False
+        """True: an error of kvtui's own ends the console with a sentence; False: it is raised, for tests."""
+        self.failure: str | None = None
         self._wanted_theme = theme
         self.animation_level = "none"
 
@@ -77,6 +88,16 @@ class KvtuiApp(App[None]):
     def view_state(self) -> ViewState | None:
         """What the screens show; None until the first analysis."""
         return self._session.state
+
+    def _handle_exception(self, error: Exception) -> None:
+        """An error of ours ends the console with one sentence: a dump would show what was read, over a screenful of lines."""
+        if not self.plain_failure:
+            super()._handle_exception(error)
+            return
+        last = traceback.extract_tb(error.__traceback__)[-1:]
+        place = f" at {Path(last[0].filename).name}:{last[0].lineno}" if last else ""
+        self.failure = f"an error of kvtui's own ended the console: {type(error).__name__}{place}. kvtui report may still read the log."
+        self.exit(return_code=FAILED)
 
     # -- life ---------------------------------------------------------------------------------
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
 
 import click
 
@@ -87,12 +89,34 @@ def console(target: str | None, theme: str | None, no_mouse: bool, **options: An
 
     try:
         request = _request(target, options)
+        if target == "-":
+            request = replace(request, stdin=_pipe())
         feed = open_feed(request)
     except Unreadable as error:
         _unreadable(error)
     from kvtui.app import run_console
 
     sys.exit(run_console(feed, theme=theme or "dark", mouse=not no_mouse, target=request.shown))
+
+
+def _pipe() -> BinaryIO:
+    """What is piped in; keys come from the terminal itself from here on.
+
+    Raises sources.errors.Unreadable where nothing is piped, or there is no terminal for keys.
+    """
+    from kvtui.sources.errors import Unreadable
+
+    if sys.stdin.isatty():
+        raise Unreadable("Nothing is piped in: docker logs -f NAME 2>&1 | kvtui -")
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError:
+        raise Unreadable("There is no terminal to read keys from: use kvtui report -") from None
+    data = cast("BinaryIO", os.fdopen(os.dup(0), "rb", buffering=0))
+    # The screen reads keys from descriptor 0: it must be the terminal, or it would eat the log.
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    return data
 
 
 def _request(target: str | None, options: dict[str, Any]) -> Request:
@@ -104,7 +128,7 @@ def _request(target: str | None, options: dict[str, Any]) -> Request:
 
     key = api_key(options["api_key_file"])
     wanted = target if target is not None else _here()
-    return Request(wanted, options["model"], options["boot"], key, options.get("seconds"), options["log"])
+    return Request(wanted, options["model"], options["boot"], key, options.get("seconds"), log=options["log"])
 
 
 def _here() -> FoundServer:
@@ -164,6 +188,9 @@ def report(target: str | None, form: str, width: int | None, compare: str | None
         if form == "json":
             click.echo(json.dumps(failure_json(str(error)), ensure_ascii=False, indent=2))
         _unreadable(error)
+    boots = len(analysis.frame.boots)
+    if options["boot"] is not None and options["boot"] > boots:
+        raise click.UsageError(f"The log shows {boots} start{'s' if boots != 1 else ''}: there is no start {options['boot']}.")
     if compare is not None:
         _compare(analysis, compare, form, width)
         return
@@ -218,7 +245,9 @@ def _compare(analysis: Analysis, wanted: str, form: str, width: int | None) -> N
 @click.option("--context-length", type=click.IntRange(1), help="Default: the model's own.")
 @click.option("--max-running-requests", type=click.IntRange(1))
 @click.option("--max-total-tokens", type=click.IntRange(1))
-@click.option("--speculative-algorithm", help="EAGLE, EAGLE3, NEXTN, STANDALONE, NGRAM.")
+@click.option(
+    "--speculative-algorithm", type=click.Choice(["EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM", "DFLASH"], case_sensitive=False)
+)
 @click.option("--swa-full-tokens-ratio", type=float, help="Sliding-window models.")
 @click.option("--mamba-full-memory-ratio", type=float, help="Hybrid state models.")
 @click.option("--disable-radix-cache", is_flag=True)
@@ -231,6 +260,8 @@ def plan(model: str | None, form: str, **options: Any) -> None:  # noqa: ANN401 
     """  # noqa: D301 (click reads a backspace as: keep these lines)
     from kvtui.present.plan import plan_line, plan_result, plan_text
 
+    if options["json_lines"] and model is not None:
+        raise click.UsageError("--json-lines takes its models from standard input: leave MODEL out.")
     if options["json_lines"]:
         for line in sys.stdin:
             if line.strip():

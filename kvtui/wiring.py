@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
 from kvtui.domain.accounting import NO_GEOMETRY, Given
@@ -46,6 +46,8 @@ class Request:
     api_key: str | None = None
     seconds: float | None = None
     """How long a report looks at a running server; None: ``LOOK_S``."""
+    stdin: BinaryIO | None = None
+    """What ``-`` reads, where it is not standard input."""
     log: str | None = None
     """The log of the server at an address, where it is not found by itself."""
 
@@ -105,7 +107,7 @@ def given_geometry(frame: Frame, model: Path | None) -> Given:
 
 
 def _log_source(request: Request) -> LogSource:
-    source = LogSource(str(request.target), WallClock())
+    source = LogSource(str(request.target), WallClock(), stdin=request.stdin)
     if request.boot is not None:
         source.choose(request.boot - 1)
     return source

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kvtui.domain import capacity, memory_facts
 from kvtui.domain.account import Account, Identity
 from kvtui.domain.boot import Boot
 from kvtui.domain.causes import explain
 from kvtui.domain.cell_choice import Choice, choose_cell
-from kvtui.domain.deploy import deployment_of, divisor, predict, target_cell
+from kvtui.domain.deploy import deployment_of, divisor, predict, target_cell, unlogged_states, with_states
 from kvtui.domain.geometry import Attention, Geometry
 from kvtui.domain.identity import (
     architecture,
@@ -27,7 +28,8 @@ from kvtui.domain.identity import (
     version_reading,
 )
 from kvtui.domain.reading import Known, Missing, Reading, Where, optional
-from kvtui.domain.release import Release
+from kvtui.domain.release import Release, neighbours
+from kvtui.domain.sizing.deployment import Deployment
 from kvtui.domain.two_boots import solve
 from kvtui.domain.units import GIB, MIB
 from kvtui.domain.what_if import fraction_for, what_if
@@ -176,7 +178,7 @@ def _kv_share(boot: Boot, state: Reading[float], kv: Reading[float]) -> float:
     """Share of each further byte that becomes KV, where the state pool takes a ratio of the rest (facts/memory.md 2.7)."""
     if not isinstance(state, Known) or not isinstance(kv, Known) or boot.number("max_mamba_cache_size") is not None:
         return 1.0
-    if boot.switch("disable_radix_cache") or state.value <= 0:
+    if boot.switch("disable_radix_cache") or state.value <= 0 or state.value + kv.value <= 0:
         return 1.0
     return kv.value / (kv.value + state.value)
 
@@ -196,19 +198,11 @@ def account(boot: Boot, *, boots: Sequence[Boot] = (), given: Given = NO_GEOMETR
     ``boots``: all starts of the same log, to solve ``pre`` and ``post`` exactly from two fractions. ``seen``: the kind of
     attention that the batch lines show, where neither model nor pool lines do.
     """
-    release, release_note = effective_release(boot)
     reported = capacity.tokens_reported(boot)
-    page = page_size(boot, reported)
-    deployment = deployment_of(boot, release)
-    choice = choose_cell(
-        boot,
-        release,
-        lambda geometry, dtype: target_cell(geometry, deployment, dtype),
-        page=optional(page),
-        given=given.geometry,
-        given_source=given.source,
-    )
+    release, deployment, choice, release_note = _fitting(boot, optional(page_size(boot, reported)), given)
     state_gib, state_slots = _state(boot)
+    if isinstance(state_gib, Missing):
+        state_gib = unlogged_states(boot, choice, deployment, attention_kind(boot, choice.geometry, seen))
     kv = _kv_size(boot, reported, choice.cell)
     pre, post = memory_facts.free_before_weights(boot), memory_facts.free_after_weights(boot)
     identity = _identity(boot, choice, reported, seen)
@@ -258,6 +252,33 @@ def account(boot: Boot, *, boots: Sequence[Boot] = (), given: Given = NO_GEOMETR
     return _finish(boot, draft, release, (release_note, *choice.notes), boots)
 
 
+def _fitting(boot: Boot, page: int | None, given: Given) -> tuple[Release | None, Deployment, Choice, str]:
+    """The release whose rules apply, and the cell under them.
+
+    Where the log prints no release and its pool contradicts the geometry under the release taken, the measured neighbours
+    are tried: what they changed may have come in between.
+    """
+    release, note = effective_release(boot)
+    tries: list[tuple[Release | None, str]] = [(release, note)]
+    if release is not None and not isinstance(boot.version, Known):
+        tries += [(other, f"{note} Its pool fits the rules of {other}: they are used.") for other in reversed(neighbours(release) or ())]
+    found = []
+    for candidate, why in tries:
+        deployment = deployment_of(boot, candidate)
+        choice = choose_cell(
+            boot,
+            candidate,
+            partial(target_cell, deployment=deployment),
+            page=page,
+            given=given.geometry,
+            given_source=given.source,
+        )
+        found.append((candidate, deployment, choice, why))
+        if choice.basis in {"geometry", "printed"}:
+            return found[-1]
+    return found[0]
+
+
 def _finish(boot: Boot, draft: Account, release: Release | None, notes: Sequence[str], boots: Sequence[Boot]) -> Account:
     """Exact inputs where two boots give them, the prediction, its tolerance, and why it differs."""
     exact = solve(boot, draft, boots)
@@ -268,7 +289,8 @@ def _finish(boot: Boot, draft: Account, release: Release | None, notes: Sequence
             slack = Known(pre.value * (1 - draft.fraction.value), None, Where("formula", "pre × (1 − f)"))
             rest = Known(post.value - slack.value - draft.extras_gib.value, None, Where("formula", "post − pre × (1 − f) − extras"))
         draft = replace(draft, pre_gib=pre, post_gib=post, slack_gib=slack, rest_gib=rest)
-    draft = replace(draft, tokens_predicted=_predicted(boot, draft, release), tolerance_tokens=_tolerance(draft))
+    draft = with_states(boot, replace(draft, tokens_predicted=_predicted(boot, draft, release)), release)
+    draft = replace(draft, tolerance_tokens=_tolerance(draft))
     return replace(draft, causes=explain(boot, draft, release), notes=tuple(note for note in notes if note))
 
 

@@ -7,8 +7,8 @@ is dropped, with a note.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from kvtui.domain.account import CellBasis
 from kvtui.domain.boot import Boot
@@ -21,8 +21,13 @@ from kvtui.domain.reading import Known, Missing, Reading, Where
 from kvtui.domain.release import Release
 from kvtui.domain.sizing.config import Cell, SizingError
 
-Pricer = Callable[[Geometry, "str | None"], Cell]
-"""The cell of a geometry with a KV dtype on this deployment, drafts not counted; raises SizingError."""
+
+class Pricer(Protocol):
+    """The cell of a geometry with a KV dtype on this deployment, drafts not counted."""
+
+    def __call__(self, geometry: Geometry, dtype: str | None) -> Cell:
+        """Raises SizingError where the geometry is not modelled."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,15 @@ from kvtui.domain.boot import Boot
 from kvtui.domain.cell_choice import Choice
 from kvtui.domain.geometry import Attention, Geometry
 from kvtui.domain.identity import parallel_size
-from kvtui.domain.memory_facts import has_draft
+from kvtui.domain.memory_facts import has_draft, pool_size
 from kvtui.domain.reading import Known, Missing, Reading, Where, optional
 from kvtui.domain.release import Release
-from kvtui.domain.sizing import Cell, SizingError, cell, size
+from kvtui.domain.sizing import Cell, Sizing, SizingError, cell, size
 from kvtui.domain.sizing.deployment import Deployment, config_for
 from kvtui.domain.units import GIB
+
+STATE_RATIO = 0.9
+"""``--mamba-full-memory-ratio`` where it is not set."""
 
 
 def _whole(boot: Boot, name: str) -> int | None:
@@ -63,12 +66,32 @@ def deployment_of(boot: Boot, release: Release | None) -> Deployment:
     )
 
 
-def target_cell(geometry: Geometry, deployment: Deployment, dtype: str | None) -> Cell:
+def target_cell(geometry: Geometry, dtype: str | None, deployment: Deployment) -> Cell:
     """The target's cell, without a draft's share; ``dtype`` overrides the deployment's.
 
     Raises SizingError where the geometry is not modelled.
     """
     return cell(config_for(geometry, replace(deployment, spec=None, kv_dtype=dtype or deployment.kv_dtype)))
+
+
+def unlogged_states(boot: Boot, choice: Choice, deployment: Deployment, attention: Reading[Attention]) -> Reading[float]:
+    """GiB of a hybrid's state pool where its line is not in the log: what the ratio takes beside the pool that is logged.
+
+    The pool gets ``1 / (1 + ratio)`` of the rest (facts/memory.md 2.7), so the states get ``ratio`` times the pool; not where
+    a number of slots is set or the prefix cache is off, which sizes them by requests.
+    """
+    if not isinstance(attention, Known) or attention.value is not Attention.MAMBA_HYBRID:
+        return Missing("no state pool")
+    pool = pool_size(boot)
+    tokens = capacity.tokens_reported(boot)
+    if not isinstance(pool, Known) and isinstance(tokens, Known) and isinstance(choice.cell, Known):
+        pool = Known(tokens.value * choice.cell.value / GIB)
+    if not isinstance(pool, Known) or deployment.max_mamba is not None or deployment.disable_radix or deployment.spec is not None:
+        return Missing("the state pool of the linear-attention layers is not in the log")
+    ratio = deployment.mamba_ratio if deployment.mamba_ratio is not None else STATE_RATIO
+    return Known(
+        round(pool.value * ratio, 4), None, Where("formula", f"not in the log; {ratio:g} × the KV pool, by --mamba-full-memory-ratio")
+    )
 
 
 def divisor(choice: Choice, deployment: Deployment) -> Reading[float]:
@@ -95,6 +118,13 @@ def predict(boot: Boot, account: Account, release: Release | None) -> Reading[in
     geometry = account.identity.geometry
     if geometry is not None and _needs_rules(account, release, boot):
         return _by_rules(boot, account, release, geometry)
+    kind = account.identity.attention
+    if (
+        isinstance(kind, Known)
+        and kind.value is Attention.MAMBA_HYBRID
+        and (not isinstance(account.state_gib, Known) or account.state_gib.where.kind == "formula")
+    ):
+        return Missing("the state pool of the linear-attention layers is taken off first, and its line is not in the log")
     if not isinstance(account.rest_gib, Known):
         return account.rest_gib
     if not isinstance(account.divisor_bytes, Known):
@@ -120,9 +150,20 @@ def _needs_rules(account: Account, release: Release | None, boot: Boot) -> bool:
 
 def _by_rules(boot: Boot, account: Account, release: Release | None, geometry: Geometry) -> Reading[int]:
     inputs = (account.pre_gib, account.post_gib, account.fraction)
-    pre, post, fraction = inputs
+    absent = next((r for r in inputs if isinstance(r, Missing)), None)
+    if absent is not None:
+        return absent
+    sized = sized_by_rules(boot, account, release, geometry)
+    if isinstance(sized, Missing):
+        return sized
+    return Known(sized.tokens, None, Where("formula", f"sized by the rules of {release}" if release else "sized by the newest rules"))
+
+
+def sized_by_rules(boot: Boot, account: Account, release: Release | None, geometry: Geometry) -> Sizing | Missing:
+    """What the release's own rules make of the logged memory figures; Missing where an input is, or where they refuse."""
+    pre, post, fraction = account.pre_gib, account.post_gib, account.fraction
     if not (isinstance(pre, Known) and isinstance(post, Known) and isinstance(fraction, Known)):
-        return next((r for r in inputs if isinstance(r, Missing)), Missing("an input is unknown"))
+        return Missing("free memory or the fraction is unknown")
     deployment = replace(
         deployment_of(boot, release),
         pre=pre.value,
@@ -131,7 +172,26 @@ def _by_rules(boot: Boot, account: Account, release: Release | None, geometry: G
         kv_dtype=optional(account.identity.kv_dtype) or boot.text("kv_cache_dtype"),
     )
     try:
-        sized = size(config_for(geometry, deployment))
+        return size(config_for(geometry, deployment))
     except SizingError as error:
         return Missing(error.message)
-    return Known(sized.tokens, None, Where("formula", f"sized by the rules of {release}" if release else "sized by the newest rules"))
+
+
+def with_states(boot: Boot, account: Account, release: Release | None) -> Account:
+    """The account of a hybrid whose state line is not in the log, with the states as the rules size them, so that it adds up."""
+    geometry, kind = account.identity.geometry, account.identity.attention
+    if geometry is None or not isinstance(kind, Known) or kind.value is not Attention.MAMBA_HYBRID or isinstance(account.state_gib, Known):
+        return account
+    sized = sized_by_rules(boot, account, release, geometry)
+    if isinstance(sized, Missing) or sized.state_gib <= 0:
+        return account
+    where = Where("formula", "not in the log; as the rules of this release size it")
+    extras = sized.state_gib + sized.reserve_gib
+    return replace(
+        account,
+        state_gib=Known(round(sized.state_gib, 4), None, where),
+        extras_gib=Known(round(extras, 4), None, where),
+        rest_gib=Known(round(sized.rest_gib, 6), None, Where("formula", "post − pre × (1 − f) − extras")),
+        tokens_predicted=Known(sized.tokens, None, Where("formula", f"sized by the rules of {release}")),
+        kv_share=sized.kv_gib / (sized.kv_gib + sized.state_gib),
+    )

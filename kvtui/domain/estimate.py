@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from kvtui.domain.plan import NO_CHANGE, Change
+
 OptionId = Literal[
     "raise-fraction", "lower-fraction", "fp8-kv", "fp4-kv", "hicache", "cap-max-new-tokens", "conservativeness", "max-running-requests",
     "chunked-prefill", "cuda-graph-max-bs", "context-length", "drop-draft", "dp-attention", "dcp", "pp-for-tp", "page-size", "swa-ratio",
@@ -59,6 +61,8 @@ class Estimate:
     notes: tuple[str, ...] = ()
     rank: float = 0.0
     """Order in the pane: the higher the better; levers that do nothing are below 0."""
+    change: Change = NO_CHANGE
+    """The same as arithmetic, so that levers combine into plans."""
 
     @property
     def idle(self) -> bool:

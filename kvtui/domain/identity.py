@@ -100,9 +100,11 @@ def parallel_size(boot: Boot, setting: str, part: str) -> Reading[int]:
     if found is not None and isinstance(found.value, int) and not isinstance(found.value, bool) and 0 < found.value < 100_000:
         return Known(found.value, None, found.where)
     numbers = [number for memory in boot.ranks if (number := getattr(memory.rank, part)) is not None]
+    if numbers and max(numbers) == 0:
+        return Missing(f"above 1: a prefix names its {part.upper()} rank only then, and the log shows rank 0 alone")
     if numbers:
         return Known(max(numbers) + 1, None, Where("log", "rank prefixes"))
-    if boot.ranks:
+    if boot.ranks and boot.begun_at is not None:
         return Known(1, None, Where("log", f"no {part.upper()} rank in the prefixes"))
     return Missing("neither flags nor rank prefixes show it")
 

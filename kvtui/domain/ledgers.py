@@ -15,6 +15,9 @@ from kvtui.domain.memory_facts import world
 from kvtui.domain.reading import Known, Missing, Reading
 from kvtui.domain.units import GIB
 
+MOST_GIB = float(1 << 20)
+"""No GPU holds a PiB; larger figures are not memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Told:
@@ -143,7 +146,7 @@ def ledgers(boot: Boot, account: Account, usage: float | None) -> tuple[GpuLedge
         if total is None:
             sized = sum(x for x in (told.weights, told.kv, told.state, told.draft, told.draft_kv, told.graphs, told.free) if x)
             total = sized or None
-        if total is None:
+        if total is None or not 0 < total < MOST_GIB:
             continue
         bars.append(
             GpuLedger(

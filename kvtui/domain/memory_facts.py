@@ -54,6 +54,8 @@ def free_before_weights(boot: Boot) -> Reading[float]:
     """``pre``: lowest rank of the first begin line, else avail + usage, else a profiling line. GiB."""
     firsts = [m.loads[0] for m in world(boot) if m.loads and not m.loads[0].draft]
     begun = lowest((load.begin_gib for load in firsts), "")
+    if isinstance(begun, Known) and begun.value <= 0:
+        return Missing(f"the log says {begun.value:g} GiB were free before the weights, which cannot be")
     if isinstance(begun, Known):
         return begun
     worked_out = lowest((_begin(load) for load in firsts), "")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kvtui.diagnose.context import context_of
 from kvtui.diagnose.registry import diagnose
 from kvtui.domain.account import Account
 from kvtui.domain.accounting import NO_GEOMETRY, Given, account
 from kvtui.domain.boot import Boot
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.finding import Finding
 from kvtui.domain.frame import Analysis, Frame
 from kvtui.domain.geometry import Attention
 from kvtui.domain.ledgers import ledgers
@@ -16,6 +19,7 @@ from kvtui.domain.reading import Missing
 from kvtui.domain.samples import EMPTY_TIMELINE
 from kvtui.domain.step_samples import clean_samples
 from kvtui.domain.throughput import fit
+from kvtui.domain.what_if import is_capped
 from kvtui.domain.workload import observe
 from kvtui.options.context import OptionContext
 from kvtui.options.registry import estimates as run_levers
@@ -41,15 +45,17 @@ def analyse(frame: Frame, given: Given = NO_GEOMETRY) -> Analysis:
         workload=context.workload,
         band=context.band,
     )
-    return Analysis(
-        frame=bare.frame,
-        account=bare.account,
-        ledgers=bare.ledgers,
-        findings=bare.findings,
-        estimates=estimates(bare, None),
-        workload=bare.workload,
-        band=bare.band,
-    )
+    levers = estimates(bare, None)
+    return replace(bare, findings=tuple(_useful(finding, levers, sums) for finding in findings), estimates=levers)
+
+
+def _useful(finding: Finding, levers: tuple[Estimate, ...], sums: Account) -> Finding:
+    """The finding with those of its fixes that would change something on this server; a token cap is what holds the pool first."""
+    useless = {lever.id for lever in levers if not lever.applies or lever.idle}
+    fixes = tuple(fix for fix in finding.fixes if fix not in useless)
+    if finding.id in {"kv-capacity", "retraction", "reservation"} and is_capped(sums):
+        fixes = ("remove-leftover-flags", *(fix for fix in fixes if fix != "remove-leftover-flags"))
+    return replace(finding, fixes=fixes)
 
 
 def _seen(frame: Frame) -> Attention | None:

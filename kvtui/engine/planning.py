@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from kvtui.domain.fraction import AutoFraction, FractionInputs, auto_fraction
@@ -50,6 +51,7 @@ def plan(geometry: Geometry, request: PlanRequest) -> Planned:
     Raises ValueError with one sentence where the request contradicts itself or lacks an input.
     """
     deployment, notes = request.deployment, []
+    _refuse(geometry, request)
     if request.release:
         release = parse_release(request.release)
         if release is None:
@@ -77,6 +79,27 @@ def plan(geometry: Geometry, request: PlanRequest) -> Planned:
         if auto.note:
             notes.append(auto.note)
     return Planned(config_for(geometry, deployment), auto, tuple(notes))
+
+
+def _refuse(geometry: Geometry, request: PlanRequest) -> None:
+    """Requests that no server could have. Raises ValueError."""
+    asked = request.deployment
+    figures = (asked.pre, asked.post, request.weights, request.gpu_mib, asked.swa_ratio, asked.mamba_ratio)
+    if any(figure is not None and not (math.isfinite(figure) and figure > 0) for figure in figures):
+        raise ValueError("Sizes and ratios must be finite and above 0.")
+    if asked.pre is not None and asked.post is not None:
+        if asked.post >= asked.pre:
+            raise ValueError(f"--post {asked.post:g} is not below --pre {asked.pre:g}: the weights take memory.")
+        if request.weights is not None and abs(asked.pre - asked.post - request.weights) > max(0.5, 0.02 * request.weights):
+            raise ValueError(
+                f"--weights {request.weights:g} is not --pre − --post = {asked.pre - asked.post:.2f}: leave one of the three out."
+            )
+    shared = asked.tp // asked.dp if asked.dp_attention else asked.tp
+    if asked.dp_attention and (asked.dp > asked.tp or asked.tp % asked.dp):
+        raise ValueError(f"--dp-attention needs --dp {asked.dp} to divide --tp {asked.tp}.")
+    heads = geometry.kv_heads
+    if geometry.kv_lora_rank is None and heads and shared > 1 and heads % shared and shared % heads:
+        raise ValueError(f"{heads} KV heads cannot be spread over {shared} GPUs.")
 
 
 def _fraction_inputs(geometry: Geometry, deployment: Deployment, gpu_mib: float) -> FractionInputs:

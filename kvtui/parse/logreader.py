@@ -209,6 +209,15 @@ class LogReader:
                 self._at, self._at_line = at, newest[0]
         return self._at
 
+    @property
+    def newest(self) -> float | None:
+        """The newest stamp so far, on the log's clock; None where no line carries one."""
+        batch = self._batches.newest()
+        if batch is not None and batch[0] > self._at_line:
+            at = self._framer.stamp(_text(batch[1]), batch[0])
+            return at if at is not None else self._at
+        return self._at
+
     def reading(self) -> LogReading:
         """What the lines so far say."""
         self._flush()

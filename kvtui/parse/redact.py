@@ -35,6 +35,16 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     ),
     (re.compile(r"(?i)([?&;](?:[\w-]{0,40}?(?:token|key|sig|signature|secret|password|auth))=)[^\s&'\"#]+"), rf"\1{REMOVED}"),
     (re.compile(r"(?i)(--[\w-]{0,40}?(?:token|secret|password|api-key)(?:=|\s+))(?!\*|-)[^\s]{4,}"), rf"\1{REMOVED}"),
+    (re.compile(r"(?i)\b((?:set-)?cookie\b[\"']?\s*[:=]\s*)[^\r\n]+"), rf"\1{REMOVED}"),
+    (re.compile(r"-----BEGIN [A-Z ]{0,40}KEY-----.*?(?:-----END [A-Z ]{0,40}KEY-----|$)", re.DOTALL), REMOVED),
+    # what a user asked: prompts in errors and in request objects
+    (
+        re.compile(
+            r"(?i)\b((?:input_)?text|prompt|messages|content|input_ids|output_text)([\"']?\s*[=:]\s*)"
+            r"(?:\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?|\[[^\]]*\]?|\{[^}]*\}?)"
+        ),
+        rf"\1\2{REMOVED}",
+    ),
     # keys that are recognised by their own shape, wherever they stand
     (re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}"), REMOVED),
     (re.compile(r"\bhf_[A-Za-z0-9]{8,}"), REMOVED),

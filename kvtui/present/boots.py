@@ -12,7 +12,7 @@ from kvtui.domain.memory_facts import free_after_weights, free_before_weights
 from kvtui.domain.reading import Known, Missing
 from kvtui.domain.samples import DECODE, Timeline
 from kvtui.present import glyphs
-from kvtui.present.figures import NONE, fraction, gib, signed_pct, stamp, tokens
+from kvtui.present.figures import NONE, fraction, gib, signed_pct, stamp, tokens, version_text
 from kvtui.present.line import BLANK, Line, Span, clean, clip_line, pad, pad_left
 from kvtui.present.readings import finite, text_or
 
@@ -75,7 +75,7 @@ def facts(boot: Boot) -> BootFacts:
     return BootFacts(
         index=boot.index,
         begun=stamp(boot.begun_at),
-        version=text_or(boot.version, "unknown"),
+        version=version_text(boot.version, boot.version_hint).removesuffix(" by its wording"),
         fraction=fraction(set_to) if set_to is not None else "automatic",
         pool=tokens(pool) if pool is not None else NONE,
         state=boot.state,

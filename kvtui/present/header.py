@@ -6,7 +6,7 @@ from kvtui.domain.account import Identity
 from kvtui.domain.frame import Frame, SourceHealth
 from kvtui.domain.reading import Known
 from kvtui.present import glyphs
-from kvtui.present.figures import clock, version_text
+from kvtui.present.figures import clock, stamp, version_text
 from kvtui.present.line import Line, Span, between, clean
 from kvtui.present.readings import finite, text_or
 from kvtui.present.state import ViewState
@@ -67,5 +67,6 @@ def _source(source: SourceHealth) -> Line:
     sign, tone = glyphs.SOURCES[source.state]
     said = f" {clean(source.name, 20)} {source.state}"
     if source.last_at is not None:
-        said += f" {clock(source.last_at)}"
+        # What has ended may be of any day.
+        said += f" {stamp(source.last_at) if source.state == 'ended' else clock(source.last_at)}"
     return Span(sign, tone), Span(said, "dim" if source.state in {"live", "ended"} else "text")

@@ -5,6 +5,7 @@ Text and Markdown render the same document, so that they cannot say different th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from kvtui.domain.account import Account
@@ -12,10 +13,12 @@ from kvtui.domain.estimate import Estimate
 from kvtui.domain.events import Event
 from kvtui.domain.finding import Finding
 from kvtui.domain.frame import Analysis
-from kvtui.domain.reading import Known, Missing, Reading
+from kvtui.domain.reading import Known, Missing, Reading, optional
 from kvtui.domain.samples import DECODE
+from kvtui.present import glyphs
 from kvtui.present.figures import NONE, cell_text, clock, fraction, gib, gib_text, origin, plural, stamp, tokens, tokens_text, version_text
 from kvtui.present.option_names import option_name
+from kvtui.present.options import RISKS
 
 MAX_EVENTS = 12
 MAX_OPTIONS = 12
@@ -72,8 +75,8 @@ def _identity_line(analysis: Analysis) -> str:
     return " · ".join(parts)
 
 
-def _verdict_section(finding: Finding, first: bool) -> Section:
-    mark = {"healthy": "✔", "not-enough-data": "?"}.get(finding.id, "✖" if first else "▲")
+def _verdict_section(finding: Finding) -> Section:
+    mark = glyphs.of_finding(finding)[0]
     lines = [finding.sentence]
     if finding.since is not None:
         lines.append(f"Since {stamp(finding.since)}.")
@@ -183,8 +186,15 @@ def _load_section(analysis: Analysis) -> Section | None:
             continue
         known = sorted(v for v in timeline.column(column) if v == v)  # noqa: PLR0124 (nan is the one value unlike itself)
         rows.append((name, form.format(newest[0]), form.format(known[len(known) // 2]), form.format(known[-1]), clock(newest[1])))
+    ranks = len({dp for dp in timeline.column("dp") if math.isfinite(dp)})
+    each = (f"Figures of one data-parallel rank; {ranks} ranks print lines.",) if ranks > 1 else ()
     table = Table(("load, this boot", "newest", "median", "highest", "at"), tuple(rows), frozenset({1, 2, 3}))
-    return Section("Load", (), (), table)
+    return Section("Load", each, (), table)
+
+
+def _mark(estimate: Estimate) -> str:
+    """The sign of an option: what it risks, or that it would change nothing here."""
+    return glyphs.IDLE if estimate.idle else RISKS[estimate.risk][0]
 
 
 def _option_row(estimate: Estimate) -> tuple[str, ...]:
@@ -192,7 +202,7 @@ def _option_row(estimate: Estimate) -> tuple[str, ...]:
         return (f"– {estimate.title}", NONE, NONE, NONE, NONE, estimate.why_not)
     speed = estimate.tok_s
     return (
-        f"{'○' if estimate.idle else '✓'} {estimate.title}",
+        f"{_mark(estimate)} {estimate.title}",
         tokens(estimate.tokens) if estimate.tokens is not None else NONE,
         f"{estimate.fits:,.0f}" if estimate.fits is not None else NONE,
         f"{speed.low:,.0f}…{speed.high:,.0f}" if speed is not None else NONE,
@@ -203,12 +213,13 @@ def _option_row(estimate: Estimate) -> tuple[str, ...]:
     )
 
 
-def _options_section(estimates: tuple[Estimate, ...]) -> Section | None:
+def _options_section(estimates: tuple[Estimate, ...], ranks: int) -> Section | None:
     if not estimates:
         return None
+    each = (f"Tokens and fits of one data-parallel rank; tok/s of all {ranks}.",) if ranks > 1 else ()
     head = ("option", "tokens", "fits", "tok/s", "headroom GiB", "flags, risk")
     rows = tuple(_option_row(e) for e in estimates[:MAX_OPTIONS])
-    return Section("Options, best safe first", (), (), Table(head, rows, frozenset({1, 2, 3, 4})))
+    return Section("Options, best safe first", each, (), Table(head, rows, frozenset({1, 2, 3, 4})))
 
 
 def _event_line(event: Event) -> str:
@@ -220,9 +231,9 @@ def _event_line(event: Event) -> str:
 def document(analysis: Analysis, target: str) -> Document:
     """The report of one analysis; ``target`` is what was read, secrets removed."""
     frame, boot = analysis.frame, analysis.frame.boot
-    sections = [_verdict_section(finding, number == 0) for number, finding in enumerate(analysis.findings)]
+    sections = [_verdict_section(finding) for finding in analysis.findings]
     sections.append(_memory_section(analysis.account))
-    parts = (_load_section(analysis), _options_section(analysis.estimates))
+    parts = (_load_section(analysis), _options_section(analysis.estimates, optional(analysis.account.identity.dp) or 1))
     sections += [section for section in parts if section is not None]
     events = [event for event in frame.events if event.kind not in {"boot", "ready"}]
     if events:

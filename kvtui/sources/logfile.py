@@ -20,6 +20,10 @@ _CHUNK: Final = 1 << 18
 QUIET_SECONDS: Final = 60.0
 """A plain file that has not been written to for this long is taken as finished: a server that runs writes
 at least a decode line or an access line a minute, or is stuck, which is judged over the log's span as well."""
+ZONES: Final = 16 * 3600.0
+"""No two time zones are further apart: a stamp older than that is old."""
+DAYS_OF_CLOCK_ONLY: Final = 366 * 86_400.0
+"""Stamps without a date count from zero."""
 _PATIENCE: Final = 1.0
 """Seconds that ``read`` waits for its thread; after that it tells how far the thread has come."""
 _PIPE_WAIT: Final = 0.3
@@ -177,7 +181,11 @@ class LogSource:
             written = Path(self._target).stat().st_mtime
         except OSError:
             return True
-        return self._clock.now() - written > QUIET_SECONDS
+        # A copy of an old log has a fresh time of change; its own stamps, in whatever zone, do not lie.
+        newest = self._reader.newest
+        dated = newest is not None and newest > DAYS_OF_CLOCK_ONLY
+        old = dated and newest is not None and written - newest > ZONES
+        return old or self._clock.now() - written > QUIET_SECONDS
 
     def _foreign(self, frame: Frame) -> str:
         lines = f"{frame.counts.lines:,} line{'s' if frame.counts.lines != 1 else ''}"

@@ -22,6 +22,10 @@ def read_geometry(path: Path, *, optional: bool = False) -> Given:
     """
     try:
         return _read(path)
+    except RecursionError:
+        if optional:
+            return NO_GEOMETRY
+        raise Unreadable(f"{path} cannot be used as a model configuration: it is nested too deeply") from None
     except (OSError, ValueError) as error:
         if optional:
             return NO_GEOMETRY

@@ -144,3 +144,27 @@ def test_one_very_long_line(tmp_path):
         for _ in range(12):
             file.write(b"x" * 1_000_000)
     assert len(LogSource(str(path), Clock(5)).read_all().boots) == 1
+
+
+def test_a_copy_of_an_old_log_is_finished_however_fresh_the_file(tmp_path):
+    path = tmp_path / "copy.log"
+    path.write_text(
+        "[2026-03-18 09:00:00] max_total_num_tokens=4096, chunked_prefill_size=512, max_prefill_tokens=16384, max_running_requests=64, context_len=4096\n"
+    )
+    source = LogSource(str(path), Clock(path.stat().st_mtime + 1))
+    assert source.read_now().finished
+    source.release()
+
+
+def test_a_server_that_prints_only_batch_lines_is_not_old(tmp_path):
+    path = tmp_path / "server.log"
+    start = "[2026-03-18 09:00:00] max_total_num_tokens=4096, chunked_prefill_size=512, max_prefill_tokens=16384, max_running_requests=64, context_len=4096\n"
+    path.write_text(
+        start
+        + "[2026-03-25 09:00:00] Decode batch, #running-req: 1, #token: 9, token usage: 0.00, cuda graph: True, gen throughput (token/s): 9.0, #queue-req: 0\n"
+    )
+    newest = 1_774_429_200.0
+    os.utime(path, (newest, newest))
+    source = LogSource(str(path), Clock(newest + 5))
+    assert not source.read_now().finished
+    source.release()
