@@ -20,6 +20,7 @@ from kvtui.present.figures import fraction
 from kvtui.present.help import help_lines
 from kvtui.present.line import Line
 from kvtui.present.loglines import lines as log_lines
+from kvtui.present.plan_pane import proposed
 from kvtui.present.state import ViewState
 from kvtui.views import style
 from kvtui.views.commands import COMMANDS, bindings, help_sections
@@ -178,6 +179,15 @@ class KvtuiApp(App[None]):
         self._session.today()
         self._paint()
 
+    def action_best_plan(self) -> None:
+        """Mark what is proposed as the best safe plan; a second time takes it out again."""
+        state = self._session.state
+        if state is not None and state.plan:
+            self._session.clear_plan()
+        else:
+            self._tell(self._session.adopt(proposed(state) if state is not None else None))
+        self._paint()
+
     def action_scrub(self, share: float) -> None:
         """Move the time cursor by a share of what a chart shows."""
         self._tell(self._session.scrub_by(share))
@@ -239,7 +249,7 @@ class KvtuiApp(App[None]):
 
         def make(state: ViewState, width: int) -> tuple[Line, ...]:
             found = next((e for e in state.estimates if e.id == wanted.id), wanted)
-            return options.detail(found, width)
+            return options.detail(found, width, state)
 
         self._open("Option", make, copied=options.copied(wanted))
 

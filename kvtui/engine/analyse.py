@@ -16,17 +16,11 @@ from kvtui.domain.geometry import Attention
 from kvtui.domain.ledgers import ledgers
 from kvtui.domain.live_ledgers import live_ledgers
 from kvtui.domain.reading import Missing
-from kvtui.domain.samples import EMPTY_TIMELINE
-from kvtui.domain.step_samples import clean_samples
-from kvtui.domain.throughput import fit
 from kvtui.domain.what_if import is_capped
-from kvtui.domain.workload import observe
-from kvtui.options.context import OptionContext
+from kvtui.options.of_analysis import context_of as of_analysis
 from kvtui.options.registry import estimates as run_levers
 
 EMPTY_BOOT = Boot(0, 0, 0, None, None, "starting", Missing("no start in the log"))
-
-NO_LOAD = observe(EMPTY_TIMELINE, (), pool_tokens=None)
 
 
 def analyse(frame: Frame, given: Given = NO_GEOMETRY) -> Analysis:
@@ -67,19 +61,4 @@ def _seen(frame: Frame) -> Attention | None:
 
 def estimates(analysis: Analysis, fraction: float | None) -> tuple[Estimate, ...]:
     """The levers, at today's fraction or at a what-if."""
-    boot = analysis.frame.boot or EMPTY_BOOT
-    return run_levers(option_context(analysis.account, analysis, boot, fraction))
-
-
-def option_context(sums: Account, analysis: Analysis, boot: Boot, fraction: float | None) -> OptionContext:
-    """What a lever may look at."""
-    frame = analysis.frame
-    return OptionContext(
-        account=sums,
-        workload=analysis.workload or NO_LOAD,
-        findings=analysis.findings,
-        fraction=fraction,
-        boot=boot,
-        fit=fit(clean_samples(frame.timeline)),
-        events=frame.events,
-    )
+    return run_levers(of_analysis(analysis, fraction))

@@ -21,3 +21,8 @@ class WallClock:
 def local_offset() -> float:
     """Seconds that this machine's clock face is ahead of UTC."""
     return float(time.localtime().tm_gmtoff)
+
+
+def uptime() -> float:
+    """Seconds since the machine started, its sleep included (Linux); elsewhere without it."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

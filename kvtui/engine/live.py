@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -17,11 +18,14 @@ from kvtui.domain.frame import Frame
 from kvtui.domain.gpu import GpuReading
 from kvtui.domain.health import SourceHealth
 from kvtui.domain.host import HostReading
-from kvtui.domain.http_reading import HttpReading
+from kvtui.domain.http_reading import HttpReading, shifted
 from kvtui.domain.live_boot import boot_of, overlay, same_server
+from kvtui.domain.notice import Notice
 from kvtui.domain.process import FoundServer
 from kvtui.engine.follower import Follower, Readable, within
 from kvtui.engine.history import History
+from kvtui.engine.interruptions import ClockWatch
+from kvtui.engine.notices import notices
 from kvtui.engine.shift import Shift
 from kvtui.ports import Clock
 
@@ -30,6 +34,7 @@ FIRST_WAIT_S: Final = 1.5
 LOG_WAIT_S: Final = 30.0
 """How long one look waits for a log to be read whole."""
 EVENTS_KEPT: Final = 2_000
+JUMPS_KEPT: Final = 8
 
 
 class LogLike(Protocol):
@@ -66,10 +71,15 @@ class LiveSource:
         gpus: Readable[GpuReading] | None = None,
         host: Readable[HostReading] | None = None,
         found: FoundServer | None = None,
+        finder: Readable[FoundServer] | None = None,
         local_offset: float = 0.0,
+        uptime: Callable[[], float] | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
-        """``local_offset``: this machine's seconds ahead of UTC; ``notes``: what discovery has to say."""
+        """``local_offset``: this machine's seconds ahead of UTC; ``notes``: what discovery has to say.
+
+        ``finder`` looks for the server's processes again; ``uptime``: see ``ClockWatch``.
+        """
         self._clock, self._found, self._notes = clock, found, notes
         self._news = asyncio.Event()
         self._shift = Shift(local_offset)
@@ -81,6 +91,11 @@ class LiveSource:
         self._http = Follower[HttpReading](http, clock, self._news, self._took_http) if http is not None else None
         self._gpus = Follower[GpuReading](gpus, clock, self._news) if gpus is not None else None
         self._host = Follower[HostReading](host, clock, self._news) if host is not None else None
+        self._finder = Follower[FoundServer](finder, clock, self._news, self._took_found) if finder is not None else None
+        self._jumps: deque[Notice] = deque(maxlen=JUMPS_KEPT)
+        self._watch = ClockWatch(clock, self._jumped, uptime)
+        self._watching: asyncio.Task[None] | None = None
+        self._restarted_at: float | None = None
 
     def _took_log(self, frame: Frame) -> None:
         fresh = any(health.state == "live" for health in frame.sources)
@@ -90,11 +105,30 @@ class LiveSource:
         shift = self._shift.seconds
         self._history.extend(reading.rows, shift)
         self._events.extend(replace(event, at=event.at + shift) if event.at is not None else event for event in reading.events)
+        if reading.restarted_at != self._restarted_at:
+            self._restarted_at = reading.restarted_at
+            if self._finder is not None:
+                self._finder.poke()
+
+    def _took_found(self, found: FoundServer) -> None:
+        before, self._found = self._found, found
+        if before is not None and before.log != found.log:
+            note = "The server was started anew and writes its log elsewhere: start kvtui again to read that one."
+            self._notes = tuple(dict.fromkeys((note, *self._notes)))
+
+    def _jumped(self, notice: Notice, by: float) -> None:
+        self._jumps.append(notice)
+        if by < 0:
+            # Samples are looked up by their time, which must not go back.
+            self._history = History()
+            self._events.clear()
 
     async def read(self) -> Frame:
         """The newest of everything as one frame."""
         first = not any(f is not None and f.newest is not None for f in self._followers())
-        for follower in self._followers():
+        if self._watching is None:
+            self._watching = asyncio.ensure_future(self._watch.run())
+        for follower in (*self._followers(), self._finder):
             if follower is not None:
                 follower.start()
         if first:
@@ -152,12 +186,20 @@ class LiveSource:
         host = self._host.newest if self._host is not None else None
         if log is not None and log.finished and self._http is None:
             return log
+        # The frame has one clock, the log's: what was read on the wall clock is moved to it.
+        shift = self._shift.seconds
+        http = shifted(http, shift) if http is not None else None
+        gpus = replace(gpus, at=_moved(gpus.at, shift), health=gpus.health.shifted(shift)) if gpus is not None and shift else gpus
+        host = replace(host, at=_moved(host.at, shift), health=host.health.shifted(shift)) if host is not None and shift else host
         base = log if log is not None else Frame(now=None, finished=False)
         base = self._with_boots(base, http)
         base = self._with_history(base, http)
-        now = self._clock.now() + self._shift.seconds
+        now = self._clock.now() + shift
+        jumps = (replace(jump, at=_moved(jump.at, shift)) for jump in self._jumps)
+        said = notices(http, jumps, now)
         failed = (failure.reason for failure in http.failures.values()) if http is not None else ()
-        notes = (*self._notes, *failed, *(http.notes if http is not None else ()), *(gpus.notes if gpus is not None else ()), *base.notes)
+        told = (*(http.notes if http is not None else ()), *(gpus.notes if gpus is not None else ()))
+        notes = (*self._notes, *(notice.text for notice in said), *failed, *told, *base.notes)
         return replace(
             base,
             now=max(now, base.now or now),
@@ -168,6 +210,7 @@ class LiveSource:
             gpus=gpus,
             host=host,
             found=self._found,
+            notices=said,
         )
 
     def _with_boots(self, base: Frame, http: HttpReading | None) -> Frame:
@@ -197,7 +240,9 @@ class LiveSource:
         pages = self._history.view()
         if not len(pages):
             return base
-        return replace(base, timeline=pages, sampled=True, events=(*base.events, *self._events))
+        # What the log told of retractions is in the pages' counters too.
+        other = (event for event in base.events if event.kind != "retract") if self._events else base.events
+        return replace(base, timeline=pages, sampled=True, events=(*other, *self._events))
 
     def _health(
         self, log: Frame | None, http: HttpReading | None, gpus: GpuReading | None, host: HostReading | None
@@ -207,7 +252,9 @@ class LiveSource:
             for name, follower in (("log", self._log), ("server", self._http), ("nvml", self._gpus), ("host", self._host))
             if follower is not None and follower.newest is None
         ]
-        told = [*(log.sources if log is not None else ()), *(http.health if http is not None else ())]
+        shift = self._shift.seconds
+        read = (health.shifted(shift, both=False) for health in log.sources) if log is not None else ()
+        told = [*read, *(http.health if http is not None else ())]
         told += [reading.health for reading in (gpus, host) if reading is not None]
         return (*told, *waiting)
 
@@ -220,4 +267,11 @@ class LiveSource:
 
     async def close(self) -> None:
         """End every task and let go of every source."""
-        await asyncio.gather(*(f.close() for f in self._followers() if f is not None), return_exceptions=True)
+        if self._watching is not None:
+            self._watching.cancel()
+        followers = (*self._followers(), self._finder)
+        await asyncio.gather(*(f.close() for f in followers if f is not None), return_exceptions=True)
+
+
+def _moved(at: float | None, seconds: float) -> float | None:
+    return None if at is None else at + seconds

@@ -8,10 +8,11 @@ from typing import Final
 
 from kvtui.domain.admission import CLIP_NEW_TOKENS
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.plan import Change
 from kvtui.options.context import OptionContext, finite
 from kvtui.options.effect import Effect
 from kvtui.options.lever import lever, not_here, today, with_effect
-from kvtui.options.reservation import NO_EVIDENCE, NO_LOAD, Charge, clipped, effect_of
+from kvtui.options.reservation import NO_EVIDENCE, NO_LOAD, charges_of, effect_of
 
 _TITLE: Final = "cap max_new_tokens"
 _STEP: Final = 256
@@ -32,7 +33,7 @@ def cap_max_new_tokens(context: OptionContext) -> Estimate:
     """A cap near the real length of the answers."""
     if context.limit is None:
         return replace(not_here(context, "cap-max-new-tokens", _TITLE, NO_LOAD, restart=False), notes=(NOTHING_ABOVE,))
-    output, prompt = finite(context.workload.output), finite(context.workload.prompt)
+    output = finite(context.workload.output)
     cap = proposed_cap(output)
     if cap >= CLIP_NEW_TOKENS:
         return replace(
@@ -54,19 +55,10 @@ def cap_max_new_tokens(context: OptionContext) -> Estimate:
         risk_text=f"answers longer than {cap:,} tokens are cut{assumed}",
         verify="usage rises by 5 points or more at the same queue; retractions stay flat; few answers end with finish_reason length",
         notes=(NOTHING_ABOVE, NO_EVIDENCE),
+        change=Change(max_new_tokens=cap),
     )
     if context.limit == "retraction":
         why = "it stops repeated retraction (without max_tokens the reservation cannot recover); what that is worth is not estimated"
-        return with_effect(base, context, Effect(why=why))
-    if prompt is None:
-        return with_effect(base, context, Effect(why="the length of prompts is unknown"))
-    return with_effect(base, context, _effect(context, cap, prompt, (output or 0.0) / 2))
-
-
-def _effect(context: OptionContext, cap: int, prompt: float, done: float) -> Effect:
-    """At least nothing (clients cap already), at most from the clip, at the highest ratio."""
-    ratio = context.ratio()
-    least = Charge(prompt + cap, ratio.low * clipped(cap, done))
-    before = Charge(prompt + CLIP_NEW_TOKENS, ratio.high * context.remaining().high)
-    after = Charge(prompt + cap, ratio.high * min(clipped(cap, done), context.remaining().high))
-    return effect_of(context, (least, least), (before, after))
+        return with_effect(replace(base, change=replace(base.change, unknown=why)), context, Effect(why=why))
+    charges = charges_of(context, cap, None)
+    return with_effect(base, context, Effect(why="the length of prompts is unknown") if charges is None else effect_of(context, *charges))

@@ -7,6 +7,7 @@ from typing import Final
 
 from kvtui.domain.banding import band_of
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.plan import Change
 from kvtui.domain.reading import Missing
 from kvtui.domain.throughput import predict
 from kvtui.options.context import OptionContext, finite
@@ -47,6 +48,7 @@ def _more(context: OptionContext, now: Observed) -> Estimate:
         risk="low",
         risk_text="each stream gets slower as the batch grows",
         verify="the queue stays just above 0; throughput follows the estimate",
+        change=Change(running_factor=room / now.running),
         notes=(
             "benchmarks: --max-concurrency; gateways: the connection pool",
             "Little: requests in flight = requests a second × seconds a request",

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from kvtui.domain.admission import DP_ATTENTION_FACTOR, Interval, ratio_interval
+from kvtui.domain.admission import DP_ATTENTION_FACTOR
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.plan import Change
 from kvtui.options.context import OptionContext
 from kvtui.options.effect import Effect
 from kvtui.options.lever import lever, not_here, today, with_effect
-from kvtui.options.reservation import NO_EVIDENCE, NO_LOAD, Charge, effect_of
+from kvtui.options.reservation import NO_EVIDENCE, NO_LOAD, charges_of, effect_of
 
 _TITLE: Final = "schedule-conservativeness"
 _LOWER: Final = 0.3
 _PLAIN: Final = 1.0
 _HIGHER: Final = 1.3
+_COST: Final = "what the retractions cost is not estimated"
 _VERIFY: Final = "usage rises by 5 points or more at the same queue, and retractions stay flat"
 
 
@@ -36,6 +38,7 @@ def conservativeness(context: OptionContext) -> Estimate:
         risk_text="requests may be retracted when answers turn out long",
         verify=_VERIFY,
         notes=(*_scaled(context), NO_EVIDENCE),
+        change=Change(conservativeness=_LOWER),
     )
     return with_effect(base, context, _effect(context))
 
@@ -45,15 +48,8 @@ def _scaled(context: OptionContext) -> tuple[str, ...]:
 
 
 def _effect(context: OptionContext) -> Effect:
-    need = context.need()
-    if need is None:
-        return Effect(why="the length of prompts is unknown")
-    old = context.ratio()
-    new: Interval = ratio_interval(conservativeness=_LOWER, dp_attention=context.account.identity.dp_attention)
-    remaining = context.remaining()
-    least = (Charge(need.low, old.low * remaining.low), Charge(need.low, new.low * remaining.low))
-    most = (Charge(need.high, old.high * remaining.high), Charge(need.high, new.high * remaining.high))
-    return effect_of(context, least, most)
+    charges = charges_of(context, None, _LOWER)
+    return Effect(why="the length of prompts is unknown") if charges is None else effect_of(context, *charges)
 
 
 def _higher(context: OptionContext, today_value: float) -> Estimate:
@@ -67,5 +63,6 @@ def _higher(context: OptionContext, today_value: float) -> Estimate:
         risk_text="fewer requests run at once",
         verify="retraction lines stop; running is lower but steadier",
         notes=("where clients send no max_tokens the reservation cannot recover by itself: cap it there first", NO_EVIDENCE),
+        change=Change(conservativeness=higher, unknown=_COST),
     )
-    return with_effect(base, context, Effect(why="what the retractions cost is not estimated"))
+    return with_effect(base, context, Effect(why=_COST))

@@ -29,6 +29,7 @@ def finite(reading: Known[float] | Missing) -> float | None:
 
 
 _NOT_FITTED: Final = Missing("no decode samples were looked at")
+_NO_DRIVER: Final = Missing("the driver was not asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,10 @@ class OptionContext:
     interconnect: Interconnect | None = None
     """How the GPUs of one rank group are joined, where known."""
     events: tuple[Event, ...] = ()
+    bandwidth: Reading[float] = _NO_DRIVER
+    """Peak memory bandwidth of a GPU, bytes a second, from its clock and bus width; the slowest GPU of the server."""
+    foreign_gib: Reading[float] = _NO_DRIVER
+    """GiB that other processes hold on the GPU where they hold most."""
 
     @property
     def limit(self) -> VerdictId | None:

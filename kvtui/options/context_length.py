@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.plan import Change
 from kvtui.domain.reading import optional
 from kvtui.domain.units import GIB
 from kvtui.options.context import OptionContext, finite
@@ -53,6 +54,7 @@ def context_length(context: OptionContext) -> Estimate:
         risk_text=f"requests longer than {half:,} tokens are refused; {headroom_risk(after)[1]}",
         verify="available_gpu_mem at the end of the start rises by that much",
         notes=_notes(context, freed),
+        change=Change(headroom_gib=freed),
     )
     idle = f"frees {freed:.2f} GiB outside the pool: worth tokens only with a higher fraction"
     return with_effect(base, context, standstill(context, idle))

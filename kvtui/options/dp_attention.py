@@ -8,14 +8,16 @@ from typing import Final
 
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.geometry import Attention, Geometry
+from kvtui.domain.plan import Change
 from kvtui.domain.reading import optional
 from kvtui.domain.units import GIB
 from kvtui.domain.what_if import is_capped
 from kvtui.options.context import POOL_LIMITS, OptionContext, finite
-from kvtui.options.effect import Effect, standstill
+from kvtui.options.effect import Effect
 from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effect
 
 _TITLE: Final = "DP attention"
+_UNKNOWN: Final = "public measurements go both ways (−53 … +8 %): test it"
 _SHARDED_GIB: Final = {(7_168, 61, 384): 9.77}
 """Attention weights that tensor parallelism splits, GiB, by hidden size, layers and experts: Kimi-K2 (facts/diagnoses.md 2.3)."""
 
@@ -53,11 +55,18 @@ def dp_attention(context: OptionContext) -> Estimate:
         risk="high",
         risk_text=f"untested here; graphs and activations take more; ranks can become uneven; {headroom_risk(left)[1]}",
         verify="tokens a second at the same traffic; running evenly spread over the ranks",
+        change=Change(
+            copies=2.0,
+            pool_gib=-(copied or 0.0),
+            unknown=_UNKNOWN,
+            unknown_pool="" if copied is not None else "the size of the copied attention weights is unknown",
+        ),
         notes=(*notes, "the flag divides the prefill chunk by 2 and the conservativeness becomes 0.3 of what is set"),
     )
     if context.limit is not None and context.limit not in POOL_LIMITS:
-        return with_effect(base, context, standstill(context, f"the pool is not the limit: {context.limit} is"))
-    placed = with_effect(base, context, Effect(why="public measurements go both ways (−53 … +8 %): test it"))
+        # Not 0 … +2 %: one public pair lost half where the pool was not the limit.
+        return with_effect(base, context, Effect(why=_UNKNOWN, idle=f"the pool is not the limit: {context.limit} is"))
+    placed = with_effect(base, context, Effect(why=_UNKNOWN))
     # Two pools of half the size: a request larger than one of them no longer fits, so tokens do not rank it.
     return replace(placed, rank=0.0)
 

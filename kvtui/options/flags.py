@@ -13,6 +13,23 @@ GRAPH_BATCH: Final = Table(
 )
 """facts/diagnoses.md V2 and section 2: the name split at 0.5.15."""
 
+FP4: Final = Table(
+    "the 4-bit KV dtype",
+    (("0.4.6", ""), ("0.5.6", "fp4_e2m1"), ("0.5.18", "nvfp4")),
+)
+"""Empty: there is none. 0.5.18 and later also take fp4_mx_block16 (its ``kv_cache_dtype`` choices)."""
+
+DCP: Final = Table(
+    "the flag for decode context parallelism",
+    (("0.4.6", ""), ("0.5.15", "--dcp-size")),
+)
+
+ALL_REDUCE: Final = Table(
+    "environment of the all-reduce over PCIe",
+    (("0.4.6", ()), ("0.5.21", ("SGLANG_ENABLE_PCIE_IPC_ALLREDUCE=1",))),
+)
+"""Off by default where it exists (``environ.py`` of 0.5.21 and 0.5.23; absent in 0.5.18)."""
+
 MICRO_BATCH: Final = Table(
     "the internal-state key of the running cap",
     (("0.4.6", "max_micro_batch_size"), ("0.4.10", "pp_max_micro_batch_size")),

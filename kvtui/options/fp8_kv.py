@@ -9,6 +9,7 @@ from typing import Final
 
 from kvtui.domain.estimate import Estimate, Risk
 from kvtui.domain.geometry import Attention, Geometry
+from kvtui.domain.plan import Change, Speed
 from kvtui.domain.reading import optional
 from kvtui.domain.release import Release, Table
 from kvtui.domain.units import GIB
@@ -27,6 +28,7 @@ _PACKED: Final = Table("what a sparse-attention token is priced at in fp8", (("0
 """True: the packed row (512 + 16 + 128 B); False: one byte an element, less than the pool then takes (facts/memory.md 2.4)."""
 _SAME_BATCH: Final = (0.58 / 1.1, 1.01, 1.08 * 1.1)
 """Six public pairs at the same batch, widened by 1.1 (facts/diagnoses.md 7; the low end is an unfused MLA kernel)."""
+_SAME_BASIS: Final = "6 public pairs at the same batch; the low end is a kernel that does not fuse fp8"
 
 
 def token_bytes(kv_lora_rank: int, rope: int, *, packed: bool) -> int:
@@ -79,8 +81,12 @@ def fp8_kv(context: OptionContext) -> Estimate:
         risk_text=words,
         verify=_VERIFY,
         notes=_notes(context, ratio),
+        change=Change(cell_ratio=1 / ratio, headroom_token_bytes=_unpriced(context, attention)),
     )
-    placed = with_effect(base, context, _effect(context, tokens, capped=capped))
+    effect = _effect(context, tokens, capped=capped)
+    if effect.idle and not capped:
+        base = replace(base, change=replace(base.change, speed=Speed(*_SAME_BATCH, _SAME_BASIS)))
+    placed = with_effect(base, context, effect)
     # Kernel and answers must be tested first, so it never stands before what needs no such test.
     return replace(placed, rank=min(0.9, placed.rank - SAFE)) if placed.rank >= SAFE else placed
 
@@ -111,16 +117,23 @@ def _trtllm(context: OptionContext) -> bool:
     return context.boot is not None and any("trtllm" in (context.boot.text(name) or "") for name in names)
 
 
-def _headroom(context: OptionContext, attention: Attention, tokens: int) -> float | None:
-    """Today's headroom, less what old releases do not price of a packed sparse-attention row."""
-    left, geometry = finite(context.account.headroom_gib), context.account.identity.geometry
-    if left is None or attention is not Attention.DSA or _PACKED.at(context.release) or _trtllm(context):
-        return left
-    if geometry is None:
-        return None
+def _unpriced(context: OptionContext, attention: Attention) -> float:
+    """Bytes that a packed sparse-attention row takes more than old releases price it at."""
+    geometry = context.account.identity.geometry
+    if attention is not Attention.DSA or _PACKED.at(context.release) or _trtllm(context) or geometry is None:
+        return 0.0
     lora, rope = geometry.kv_lora_rank or 512, geometry.qk_rope_head_dim or 64
     extra = token_bytes(lora, rope, packed=True) - token_bytes(lora, rope, packed=False)
-    return left - tokens * extra * geometry.layers / GIB
+    return float(extra * geometry.layers)
+
+
+def _headroom(context: OptionContext, attention: Attention, tokens: int) -> float | None:
+    """Today's headroom, less what old releases do not price of a packed sparse-attention row."""
+    left = finite(context.account.headroom_gib)
+    packed = attention is Attention.DSA and not _PACKED.at(context.release) and not _trtllm(context)
+    if left is None or (packed and context.account.identity.geometry is None):
+        return None
+    return left - tokens * _unpriced(context, attention) / GIB
 
 
 def _risk(attention: Attention, left: float | None) -> tuple[Risk, str]:
@@ -146,7 +159,7 @@ def _effect(context: OptionContext, tokens: int, *, capped: bool) -> Effect:
         return standstill(context, "max_total_tokens holds the pool")
     effect = of_pool(context, tokens)
     if effect.idle:
-        same = scaled(context, *_SAME_BATCH, "6 public pairs at the same batch; the low end is a kernel that does not fuse fp8")
+        same = scaled(context, *_SAME_BATCH, _SAME_BASIS)
         return replace(same, idle=effect.idle)
     if effect.tok_s is None:
         return effect

@@ -9,6 +9,7 @@ from typing import Final
 from kvtui.domain.boot import Boot
 from kvtui.domain.estimate import Estimate, Range
 from kvtui.domain.geometry import Attention
+from kvtui.domain.plan import Change, Speed
 from kvtui.domain.reading import Missing, optional
 from kvtui.domain.release import Table, parse_release
 from kvtui.domain.units import GB, GIB
@@ -19,6 +20,7 @@ from kvtui.options.lever import IDLE, lever, not_here, today, with_effect
 _TITLE: Final = "HiCache"
 RATIO: Final = 2.0
 """Host tokens over device tokens: SGLang's default."""
+_NO_REUSE: Final = (0.92, 1.03)
 _URGENT: Final = 2.0
 """Rank where the host is short of memory."""
 SPARE_GB: Final = 10 * GIB / GB
@@ -73,7 +75,7 @@ def hicache(context: OptionContext) -> Estimate:
         notes=_notes(context, kv, ratio, most),
     )
     effect = _effect(context)
-    placed = with_effect(base, context, effect)
+    placed = with_effect(replace(base, change=_change(context, effect)), context, effect)
     return replace(placed, rank=IDLE) if effect.idle else placed
 
 
@@ -145,15 +147,24 @@ def _notes(context: OptionContext, kv: float, ratio: float, most: float | None) 
     return tuple(notes)
 
 
+def _change(context: OptionContext, effect: Effect) -> Change:
+    """Running tokens stay as they are; what prefill saves is a factor."""
+    now, told = observed(context), effect.tok_s
+    if isinstance(now, Missing) or told is None:
+        return Change()
+    return Change(speed=Speed(told.low / now.tok_s, told.mid / now.tok_s, told.high / now.tok_s, told.basis))
+
+
 def _effect(context: OptionContext) -> Effect:
-    """Prefill saved where prefixes were evicted; -5 … 0 % where nothing is reused (facts/diagnoses.md 7)."""
+    """Prefill saved where prefixes were evicted; about -5 … 0 % where nothing is reused (facts/diagnoses.md 7)."""
     now = observed(context)
     if isinstance(now, Missing):
         return Effect(why=now.reason, idle="adds no running tokens")
     missed = context.found("prefix-miss") or context.found("hicache")
     share, hit = finite(context.workload.prefill_share), finite(context.workload.cached_share)
     if missed is None:
-        span = Range(now.tok_s * 0.95, now.tok_s, now.tok_s, "public pairs without reuse beyond the pool: −5 … 0 %")
+        low, high = (now.tok_s * factor for factor in _NO_REUSE)
+        span = Range(low, now.tok_s, high, "public pairs without reuse beyond the pool: −5 … 0 %, and 3 % that repeats differ")
         return Effect(
             tok_s=span,
             idle="adds no running tokens; no sign of evicted prefixes that are asked for again",

@@ -7,8 +7,10 @@ from typing import Final
 
 from kvtui.domain.boot import Boot
 from kvtui.domain.estimate import Estimate, Range
-from kvtui.domain.reading import Known, Missing, optional
-from kvtui.domain.what_if import is_capped, uncapped
+from kvtui.domain.plan import Change, Speed
+from kvtui.domain.reading import Missing, optional
+from kvtui.domain.what_if import is_capped
+from kvtui.options.arithmetic import headroom_after, pool_after
 from kvtui.options.context import OptionContext, finite
 from kvtui.options.effect import Effect, observed, of_pool
 from kvtui.options.flags import flag_of
@@ -18,6 +20,8 @@ _TITLE: Final = "remove leftover flags"
 _GRAPHS_ON: Final = (1.70 / 1.1, 1.88, 2.11 * 1.1)
 """Graphs off to on, below 32k of context, four public pairs widened by 1.1 (facts/diagnoses.md 7)."""
 _SMALL_BATCH: Final = 32.0
+_LONG: Final = 32_768.0
+"""Context from which graphs were seen to matter little (facts/diagnoses.md 7)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +71,34 @@ def remove_leftover_flags(context: OptionContext) -> Estimate:
     found = leftovers(context, context.boot)
     if not found:
         return not_here(context, "remove-leftover-flags", _TITLE, "none is set")
-    tokens = context.pool
-    whole = uncapped(context.account)
     capped = any("max-total-tokens" in item.flag for item in found)
-    if capped:
-        page = optional(context.account.identity.page_size) or 1
-        tokens = int(whole.value // page * page) if isinstance(whole, Known) and 0 <= whole.value < 1e15 else None
+    offload = context.boot.number("cpu_offload_gb") or 0.0
+    # Weights that come back to the GPU are missing from the pool; the flag counts GiB a GPU.
+    bare = Change(uncapped=capped, pool_gib=-offload)
+    tokens = optional(pool_after(context, bare))
     base = replace(
         today(context, "remove-leftover-flags", _TITLE),
         flags=tuple(f"remove {item.flag}" for item in found),
         tokens=tokens,
-        headroom_gib=None if capped or "cpu-offload" in found[0].flag else finite(context.account.headroom_gib),
-        risk="medium" if capped or "cpu-offload" in found[0].flag else "low",
+        headroom_gib=headroom_after(context, bare),
+        risk="medium" if capped or offload else "low",
         risk_text="set for a reason? check that what is freed or taken still fits: the pool, or weights that come back to the GPU"
-        if capped or "cpu-offload" in found[0].flag
+        if capped or offload
         else "ask who set them and why",
         verify="the new start's server_args line no longer shows them",
         notes=tuple(f"{item.flag}: {item.harm}" for item in found),
     )
-    return with_effect(base, context, _effect(context, found, tokens))
+    effect = _effect(context, found, tokens)
+    return with_effect(replace(base, change=_change(context, bare, found, effect)), context, effect)
+
+
+def _change(context: OptionContext, bare: Change, found: tuple[Leftover, ...], effect: Effect) -> Change:
+    now, told = observed(context), effect.tok_s
+    if bare.uncapped and len(found) == 1:
+        return bare
+    if told is None or isinstance(now, Missing):
+        return replace(bare, unknown=effect.why)
+    return replace(bare, speed=Speed(told.low / now.tok_s, told.mid / now.tok_s, told.high / now.tok_s, told.basis))
 
 
 def _effect(context: OptionContext, found: tuple[Leftover, ...], tokens: int | None) -> Effect:
@@ -96,7 +109,8 @@ def _effect(context: OptionContext, found: tuple[Leftover, ...], tokens: int | N
         return Effect(why="the pool without the cap is unknown") if tokens is None else of_pool(context, tokens)
     if isinstance(now, Missing):
         return Effect(why=now.reason)
-    if "disable-cuda-graph" in flag and now.running <= _SMALL_BATCH:
+    resident = finite(context.workload.resident)
+    if "disable-cuda-graph" in flag and now.running <= _SMALL_BATCH and resident is not None and resident < _LONG:
         low, mid, high = (now.tok_s * gain for gain in _GRAPHS_ON)
         return Effect(
             tok_s=Range(low, mid, high, "4 public pairs on small batches, below 32k of context"), running=(now.running, now.running)

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.plan import Change
 from kvtui.domain.reading import Known, optional
 from kvtui.domain.what_if import what_if
+from kvtui.options.arithmetic import headroom_after, pool_after
 from kvtui.options.context import OptionContext, finite
 from kvtui.options.effect import Effect, of_pool
 from kvtui.options.flags import fraction_flag, fraction_text
@@ -71,8 +73,8 @@ def _short(context: OptionContext) -> bool:
 
 
 def _at(context: OptionContext, fraction: float, *, urgent: bool) -> Estimate:
-    told = what_if(context.account, fraction)
-    tokens, left = optional(told.tokens), finite(told.headroom_gib)
+    change = Change(fraction=fraction)
+    tokens, left = optional(pool_after(context, change)), headroom_after(context, change)
     risk, words = headroom_risk(left)
     base = replace(
         today(context, "lower-fraction", f"lower fraction to {fraction_text(fraction)}"),
@@ -83,6 +85,7 @@ def _at(context: OptionContext, fraction: float, *, urgent: bool) -> Estimate:
         risk_text=words if left is not None else "frees memory outside the pool; how much is left there today is unknown",
         verify="no out of memory under the longest real prompt; the lowest free memory stays above 3 GiB",
         notes=_without_pool(context),
+        change=change,
     )
     if tokens is not None and tokens <= 0:
         return replace(base, applies=False, why_not="the weights would leave no pool", tok_s_why="no pool", rank=-2.0)

@@ -9,16 +9,22 @@ from typing import Final
 from kvtui.domain.admission import Band
 from kvtui.domain.banding import band_of
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.plan import Change
 from kvtui.domain.reading import Missing, optional
 from kvtui.domain.units import GIB
-from kvtui.options.context import OptionContext, finite
+from kvtui.options.context import POOL_LIMITS, OptionContext, finite
 from kvtui.options.effect import Effect, cliff, observed, of_running, standstill
 from kvtui.options.flags import graph_batch_flag, micro_batch_call
 from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effect
 
 _TITLE: Final = "max-running-requests"
+_COST: Final = "what the retractions cost is not estimated"
 _SPARE: Final = 1.25
 _STEP: Final = 8
+_BLOCK: Final = 64
+_LEAST_CAP: Final = 64
+_WORTH_GIB: Final = 0.25
+"""Less of the request table than this is not worth a flag."""
 _GRAPH_GIB: Final = 2 / 1024
 """GiB a captured batch unit takes by SGLang's own estimate; the log's capture lines tell the real figure."""
 
@@ -35,6 +41,9 @@ def max_running_requests(context: OptionContext) -> Estimate:
     if cap is not None and context.limit == "retraction":
         return _lower(context, cap)
     if cap is not None and context.limit not in (None, "running-cap"):
+        spare = _spare(context, cap)
+        if spare is not None:
+            return _shrink(context, cap, spare)
         base = today(context, "max-running-requests", f"raise max-running-requests above {cap:,}")
         return with_effect(base, context, standstill(context, f"the cap of {cap:,} does not hold: {context.limit} does"))
     why, most = _why_not(context, cap), _holds(context)
@@ -48,6 +57,32 @@ def _wanted(context: OptionContext) -> float:
     """A quarter more than runs and waits, on steps of 8: a larger cap only costs graphs and request slots."""
     now = observed(context)
     return math.inf if isinstance(now, Missing) else math.ceil((now.running + now.queued) * _SPARE / _STEP) * _STEP
+
+
+def _spare(context: OptionContext, cap: int) -> int | None:
+    """A cap that still holds all the demand and frees a worthwhile part of the request table; None where there is none."""
+    now = observed(context)
+    if isinstance(now, Missing) or context.limit not in POOL_LIMITS or context.speculation:
+        return None
+    fewer = max(_LEAST_CAP, math.ceil((now.running + now.queued) * _SPARE / _BLOCK) * _BLOCK)
+    return fewer if fewer < cap and _table_gib(context, cap - fewer) >= _WORTH_GIB else None
+
+
+def _shrink(context: OptionContext, cap: int, fewer: int) -> Estimate:
+    """Rows of the request table that nobody uses: memory outside the pool (facts/diagnoses.md 0.2)."""
+    freed, left, pre = _table_gib(context, cap - fewer), finite(context.account.headroom_gib), finite(context.account.pre_gib)
+    base = replace(
+        today(context, "max-running-requests", f"max-running-requests {cap:,} → {fewer:,}"),
+        flags=(f"--max-running-requests {fewer * context.replicas}",),
+        headroom_gib=None if left is None else left + freed,
+        risk="low",
+        risk_text=f"no more than {fewer:,} run at once, in each rank; about {fewer / _SPARE:,.0f} run and wait today",
+        verify="available_gpu_mem at the end of the start rises by that much",
+        notes=(f"frees {freed:.2f} GiB" + (f": room for +{freed / pre:.4f} of fraction" if pre else ""),),
+        change=Change(running_cap=fewer, headroom_gib=freed),
+    )
+    idle = f"the cap of {cap:,} does not hold, {context.limit} does: it frees {freed:.2f} GiB, worth tokens only with a higher fraction"
+    return with_effect(base, context, standstill(context, idle))
 
 
 def _held_at(context: OptionContext) -> int | None:
@@ -95,6 +130,7 @@ def _raise(context: OptionContext, cap: int, room: float, *, most: int) -> Estim
         risk_text=f"{words}; more of the pool in use, so watch retractions",
         verify=f"running passes {cap:,} and decode lines still say cuda graph: True",
         notes=_notes(context, cap, graph),
+        change=Change(running_cap=most, headroom_gib=0.0 if after is None or left is None else after - left),
     )
     return with_effect(base, context, _effect(context, room))
 
@@ -143,5 +179,6 @@ def _lower(context: OptionContext, cap: int) -> Estimate:
         risk_text="fewer requests run at once; the server's log must confirm the change, the reply can be wrong",
         verify="retraction lines stop; running is lower but steadier",
         notes=("for you to send, not sent from here; it cannot exceed the cap of the start",),
+        change=Change(running_cap=fewer, unknown=_COST),
     )
-    return with_effect(base, context, Effect(why="what the retractions cost is not estimated"))
+    return with_effect(base, context, Effect(why=_COST))

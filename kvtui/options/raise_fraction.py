@@ -8,9 +8,11 @@ from typing import Final
 
 from kvtui.domain.account import WhatIf
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.plan import Change
 from kvtui.domain.reading import Known, optional
 from kvtui.domain.units import GIB
 from kvtui.domain.what_if import what_if
+from kvtui.options.arithmetic import headroom_after, pool_after
 from kvtui.options.context import OptionContext, finite
 from kvtui.options.effect import Effect, of_pool, standstill
 from kvtui.options.flags import fraction_flag, fraction_text
@@ -68,8 +70,8 @@ def _no_room(context: OptionContext) -> str:
 
 
 def _at(context: OptionContext, fraction: float) -> Estimate:
-    told = what_if(context.account, fraction)
-    tokens, left = optional(told.tokens), finite(told.headroom_gib)
+    told, change = what_if(context.account, fraction), Change(fraction=fraction)
+    tokens, left = optional(pool_after(context, change)), headroom_after(context, change)
     risk, words = headroom_risk(left)
     base = replace(
         today(context, "raise-fraction", f"raise fraction to {fraction_text(fraction)}"),
@@ -80,6 +82,7 @@ def _at(context: OptionContext, fraction: float) -> Estimate:
         risk_text=f"{words}{_planned(context, fraction)}",
         verify=_verify(context, tokens),
         notes=_notes(context, told),
+        change=change,
     )
     return with_effect(base, context, _effect(context, told, tokens))
 
@@ -154,5 +157,6 @@ def _after_failure(context: OptionContext, fraction: float) -> Estimate:
         risk_text="how much stays free for graphs and activations is not known before it starts",
         verify="the server starts and reports max_total_num_tokens",
         notes=(words,),
+        change=Change(fraction=chosen),
     )
     return replace(with_effect(base, context, Effect(why="the server did not start")), rank=3.0)

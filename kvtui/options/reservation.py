@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kvtui.domain.admission import CLIP_NEW_TOKENS
+from kvtui.domain.admission import CLIP_NEW_TOKENS, Interval, ratio_interval
 from kvtui.domain.reading import Missing
 from kvtui.domain.throughput import REFUSE_BEYOND
 from kvtui.options.context import OptionContext, finite
@@ -30,9 +30,13 @@ class Charge:
     """Of a running request, beside what it holds: ``new_token_ratio`` x clipped remaining tokens."""
 
 
-def admitted_ratio(*, pool: float, resident: float, before: Charge, after: Charge) -> float:
-    """``R'/R = (P - need')/(P - need) x (m + nu r)/(m + nu' r')``; 1 where either side admits nothing."""
-    old, new = pool - before.need, pool - after.need
+Pair = tuple[Charge, Charge]
+"""A charge before and after a change."""
+
+
+def admitted_ratio(*, pool: float, resident: float, before: Charge, after: Charge, pool_after: float | None = None) -> float:
+    """``R'/R = (P' - need')/(P - need) x (m + nu r)/(m + nu' r')``; 1 where either side admits nothing."""
+    old, new = pool - before.need, (pool if pool_after is None else pool_after) - after.need
     heavy, light = resident + before.reserved, resident + after.reserved
     if old <= 0 or new <= 0 or heavy <= 0 or light <= 0:
         return 1.0
@@ -51,8 +55,36 @@ def within_seen(before: Charge, after: Charge, seen: float) -> tuple[Charge, Cha
     return replace(before, reserved=seen), replace(after, reserved=after.reserved * seen / before.reserved)
 
 
-def effect_of(context: OptionContext, least: tuple[Charge, Charge], most: tuple[Charge, Charge]) -> Effect:
-    """Two ends of what cannot be read (how many tokens clients ask for), each as charge before and after."""
+def charges_of(context: OptionContext, cap: int | None, value: float | None) -> tuple[Pair, Pair] | None:
+    """Charges before and after at both ends of what cannot be read: how much clients ask for, and the ratio.
+
+    ``cap``: ``max_new_tokens`` that clients then send at most; ``value``: the new conservativeness; None: as today.
+    None where the length of prompts is unknown.
+    """
+    need, prompt = context.need(), finite(context.workload.prompt)
+    if need is None or prompt is None:
+        return None
+    old, remaining, done = context.ratio(), context.remaining(), (finite(context.workload.output) or 0.0) / 2
+    new: Interval = old
+    if value is not None:
+        new = ratio_interval(conservativeness=value, dp_attention=context.account.identity.dp_attention)
+    if cap is None:
+        return (
+            (Charge(need.low, old.low * remaining.low), Charge(need.low, new.low * remaining.low)),
+            (Charge(need.high, old.high * remaining.high), Charge(need.high, new.high * remaining.high)),
+        )
+    # At least nothing comes of the cap (clients send it already), at most they ask for the clip today.
+    capped = clipped(cap, done)
+    least = (Charge(prompt + cap, old.low * capped), Charge(prompt + cap, new.low * capped))
+    before = Charge(prompt + CLIP_NEW_TOKENS, old.high * remaining.high)
+    return least, (before, Charge(prompt + cap, new.high * min(capped, remaining.high)))
+
+
+def effect_of(context: OptionContext, least: Pair, most: Pair, *, pool_after: int | None = None) -> Effect:
+    """Two ends of what cannot be read (how many tokens clients ask for), each as charge before and after.
+
+    ``pool_after``: tokens of the pool where that changes too.
+    """
     if context.limit not in RESERVING:
         return standstill(context, f"the reservation is not the limit: {context.limit} is")
     now, pool, resident = observed(context), context.pool, finite(context.workload.resident)
@@ -64,10 +96,14 @@ def effect_of(context: OptionContext, least: tuple[Charge, Charge], most: tuple[
     seen = max(0.0, (pool - least[0].need) / max(1.0, now.running - 1) - resident)
     # Nor can a newcomer be charged more than was free when the last one entered.
     free = max(least[0].need, pool - max(0.0, now.running - 1) * resident)
-    most_fit = min(REFUSE_BEYOND, max(1.0, pool / resident / now.running))
-    pairs = (within_seen(bounded(old, free), bounded(new, free), seen) for old, new in (least, most))
-    factors = sorted(min(most_fit, admitted_ratio(pool=pool, resident=resident, before=old, after=new)) for old, new in pairs)
-    if factors[-1] < _WORTH:
+    grown = pool if pool_after is None else pool_after
+    most_fit = min(REFUSE_BEYOND, max(1.0, grown / resident / now.running))
+    free_after = max(free, free + grown - pool)
+    pairs = (within_seen(bounded(old, free), bounded(new, free_after), seen) for old, new in (least, most))
+    factors = sorted(
+        min(most_fit, admitted_ratio(pool=pool, resident=resident, before=old, after=new, pool_after=grown)) for old, new in pairs
+    )
+    if factors[-1] < _WORTH and grown <= pool:
         return standstill(context, "what runs leaves no reservation to speak of")
     return joined(context, now.running, factors)
 

@@ -75,7 +75,7 @@ def facts(boot: Boot) -> BootFacts:
     return BootFacts(
         index=boot.index,
         begun=stamp(boot.begun_at),
-        version=version_text(boot.version, boot.version_hint).removesuffix(" by its wording"),
+        version=version_text(boot.version, boot.version_hint).removesuffix(" by its wording").replace("of unknown version", "unknown"),
         fraction=fraction(set_to) if set_to is not None else "automatic",
         pool=tokens(pool) if pool is not None else NONE,
         state=boot.state,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.units import gb_to_gib
 from kvtui.present import glyphs
 from kvtui.present.aside import headroom_judgement
-from kvtui.present.figures import NONE, gib, signed_pct, tokens
+from kvtui.present.figures import NONE, gib, tokens
 from kvtui.present.line import BLANK, Line, Span, Tone, cells, clean, clip_line, line_cells, pad, pad_left, wrap
-from kvtui.present.readings import finite
+from kvtui.present.plan_pane import command_text, labelled, plan_block, plan_foot, planned, proposal_foot, proposed
 from kvtui.present.state import ViewState
 
 RISKS: dict[str, tuple[str, Tone]] = {
@@ -21,6 +20,10 @@ RISKS: dict[str, tuple[str, Tone]] = {
     "medium": (glyphs.WARN, "warn"),
     "high": (glyphs.BAD, "bad"),
 }
+
+
+_ROOMY = 12
+"""Lines of the pane from which a proposal has room below the options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def options(state: ViewState, width: int, height: int, selected: str | None) -> 
     """The options in ``height`` lines of ``width`` columns, ``selected`` (an option id) unfolded by a line and always in sight."""
     if not state.estimates:
         return Options(_nothing(state, width), ())
-    foot = _foot(state, width)
+    foot = _foot(state, width, height)
     room = max(1, height - 1 - len(foot))
     columns = _columns(state, width)
     blocks = [(e.id, _block(e, state, columns, width, selected=e.id == selected)) for e in state.estimates]
@@ -175,22 +178,17 @@ def plan(state: ViewState) -> tuple[Estimate, ...]:
 
 def plan_flags(state: ViewState) -> tuple[str, ...]:
     """Flags of all marked options, each once."""
-    return tuple(dict.fromkeys(flag for estimate in plan(state) for flag in estimate.flags))
+    found = planned(state)
+    return found.flags if found is not None else ()
 
 
-def _foot(state: ViewState, width: int) -> list[Line]:
-    marked = plan(state)
-    if not marked:
-        return []
-    said = " ".join(clean(flag, 200) for flag in plan_flags(state)) or "no flags"
-    lines: list[Line] = [(Span(f" plan of {len(marked)}: ", "changed"), Span(said))]
-    fractions = [e for e in marked if e.id in {"raise-fraction", "lower-fraction"} and e.tokens is not None]
-    if fractions and fractions[0].tokens is not None:
-        now = finite(state.analysis.account.tokens_reported)
-        change = f" ({signed_pct(now, fractions[0].tokens)})" if now else ""
-        rest = "" if len(marked) == 1 else "; the others are not added up"
-        lines.append((Span(f" the fraction gives {tokens(fractions[0].tokens)} tokens{change}, exactly{rest}", "dim"),))
-    return [clip_line(line, width) for line in lines]
+def _foot(state: ViewState, width: int, height: int) -> list[Line]:
+    """What the marked options come to together; what is proposed where none is marked."""
+    found = planned(state)
+    if found is not None:
+        return [clip_line(line, width) for line in plan_foot(found, state)]
+    best = proposed(state) if height >= _ROOMY else None
+    return [] if best is None else [clip_line(line, width) for line in proposal_foot(best, state)]
 
 
 def copied(estimate: Estimate) -> str:
@@ -199,32 +197,35 @@ def copied(estimate: Estimate) -> str:
 
 
 def plan_copied(state: ViewState) -> str:
-    """The plan's flags as one line."""
-    return clean(" ".join(plan_flags(state)))
+    """The plan's whole launch command as one line, its flags where the log shows no command; empty where nothing is marked."""
+    found = planned(state)
+    return command_text(found) if found is not None else ""
 
 
-def detail(estimate: Estimate, width: int) -> tuple[Line, ...]:
-    """Everything about one option."""
+def detail(estimate: Estimate, width: int, state: ViewState | None = None) -> tuple[Line, ...]:
+    """Everything about one option; with ``state``, the plan that is marked and its launch command below it."""
     lines: list[Line] = [(Span(clean(estimate.title), "strong"),), BLANK]
     if not estimate.applies:
-        lines += _said("does not apply", [estimate.why_not or "does nothing here"], width)
-    lines += _said("flags", estimate.flags or ["none"], width)
-    lines += _said("pool", [f"{_tokens(estimate)} tokens"], width)
-    lines += _said("fits", [f"{_fits(estimate)} requests" + (f" ({estimate.fits_basis})" if estimate.fits_basis else "")], width)
-    lines += _said("tok/s", [_throughput(estimate)], width)
+        lines += labelled("does not apply", [estimate.why_not or "does nothing here"], width)
+    lines += labelled("flags", estimate.flags or ["none"], width)
+    lines += labelled("pool", [f"{_tokens(estimate)} tokens"], width)
+    lines += labelled("fits", [f"{_fits(estimate)} requests" + (f" ({estimate.fits_basis})" if estimate.fits_basis else "")], width)
+    lines += labelled("tok/s", [_throughput(estimate)], width)
     if estimate.headroom_gib is not None and math.isfinite(estimate.headroom_gib):
         judged = headroom_judgement(estimate.headroom_gib)
-        lines += _said("headroom", [f"{gib(estimate.headroom_gib)} GiB a GPU, {judged.sign} {judged.word}"], width)
+        lines += labelled("headroom", [f"{gib(estimate.headroom_gib)} GiB a GPU, {judged.sign} {judged.word}"], width)
     if estimate.host_gb is not None:
-        lines += _said(
+        lines += labelled(
             "host memory", [f"{gb_to_gib(estimate.host_gb):,.1f} GiB over all ranks ({estimate.host_gb:,.1f} decimal GB)"], width
         )
-    lines += _said("risk", [f"{estimate.risk}" + (f": {estimate.risk_text}" if estimate.risk_text else "")], width)
-    lines += _said("restart", ["yes" if estimate.restart else "no"], width)
+    lines += labelled("risk", [f"{estimate.risk}" + (f": {estimate.risk_text}" if estimate.risk_text else "")], width)
+    lines += labelled("restart", ["yes" if estimate.restart else "no"], width)
     if estimate.verify:
-        lines += _said("verify", [estimate.verify], width)
+        lines += labelled("verify", [estimate.verify], width)
     if estimate.notes:
-        lines += _said("notes", estimate.notes, width)
+        lines += labelled("notes", estimate.notes, width)
+    if state is not None:
+        lines += plan_block(estimate, state, width)
     return tuple(line if line_cells(line) <= width else clip_line(line, width) for line in lines)
 
 
@@ -236,11 +237,3 @@ def _throughput(estimate: Estimate) -> str:
         if math.isfinite(estimate.tok_s.mid)
         else _tok_s(estimate)
     )
-
-
-def _said(label: str, texts: Sequence[str], width: int) -> list[Line]:
-    lines: list[Line] = []
-    for text in texts:
-        for part in wrap(clean(text), max(10, width - 16)):
-            lines.append((Span(pad("" if lines else label, 15), "label"), Span(part)))
-    return lines

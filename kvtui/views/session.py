@@ -10,6 +10,7 @@ from typing import Final
 from kvtui.domain.buckets import axis
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.frame import Analysis
+from kvtui.domain.plan import Plan
 from kvtui.domain.samples import Timeline
 from kvtui.present.aside import account_at
 from kvtui.present.figures import fraction as shown
@@ -104,6 +105,20 @@ class Session:
         """Mark an option for the plan, or take it out."""
         if self.state is not None:
             self.state = replace(self.state, plan=self.state.plan ^ {option})
+
+    def adopt(self, plan: Plan | None) -> str:
+        """Mark the options of a plan and move to its fraction; returns why there is nothing to adopt, or an empty string."""
+        if self.state is None or plan is None:
+            return "no plan is known to be safe and to gain here"
+        self.state = replace(self.state, plan=frozenset(plan.options))
+        self.set_fraction(plan.fraction)
+        return ""
+
+    def clear_plan(self) -> None:
+        """Take every mark out, and go back to today's fraction."""
+        if self.state is not None:
+            self.state = replace(self.state, plan=frozenset())
+            self.set_fraction(None)
 
     def scrub(self, at: float | None) -> None:
         """Look at another time; None: the newest."""

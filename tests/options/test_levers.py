@@ -90,7 +90,7 @@ def test_hicache_story_b():
     assert any("at most ratio 4.3" in note for note in told.notes)
     assert any("same latent" in note for note in told.notes)
     assert told.tok_s.mid == 835
-    assert told.tok_s.high == 835
+    assert told.tok_s.high == pytest.approx(835 * 1.03)
     assert "no running tokens" in told.why_not
     assert host_gb(10.424, 4, 8) == pytest.approx(358, abs=1)
 
@@ -258,7 +258,13 @@ def test_draft_frees_tokens_only_from_0_5_15():
     new = drop_draft(context(account=account(**parts, identity=identity(version=Known("0.5.18"))), boot=boot("0.5.18", **settings)))
     assert new.tokens == pytest.approx(116_171 * (1 + 1.2 / 7.603), abs=2)
     assert new.headroom_gib == 8.4
-    assert old.tok_s is None
+    assert old.tok_s.high < 835
+    assert old.rank < 0
+    assert "20 clients or more" in old.tok_s.basis
+    held = account(**parts, running_cap=Known(48), running_cap_why="48 set by speculative decoding")
+    capped = drop_draft(context("running-cap", account=held, boot=boot(**settings)))
+    assert capped.tok_s is None
+    assert capped.change.running_cap == 2_048
     assert not drop_draft(context()).applies
 
 

@@ -8,13 +8,17 @@ from hypothesis import strategies as st
 from options.option_build import account, context, finding, workload
 
 import kvtui.options
+from kvtui.domain.estimate import OPTION_IDS
 from kvtui.domain.finding import VERDICT_IDS
 from kvtui.domain.reading import Known, Missing
 from kvtui.options import context as context_module
 from kvtui.options.lever import LEVERS, lever
 from kvtui.options.registry import MODULES, estimates
 
-SHARED = {"__init__", "context", "effect", "flags", "lever", "registry", "reservation"}
+SHARED = {
+    "__init__", "arithmetic", "ceiling", "combined", "context", "effect", "flags", "launch", "lever", "measured", "of_analysis", "of_plan", "plan", "stated",
+    "priors", "registry", "reservation", "resized",
+}  # fmt: skip
 
 
 def test_every_file_of_a_lever_is_registered():
@@ -22,6 +26,7 @@ def test_every_file_of_a_lever_is_registered():
     named = {module.__name__.rsplit(".", 1)[1] for module in MODULES}
     assert files == named
     assert len(LEVERS) == len(MODULES)
+    assert set(LEVERS) == set(OPTION_IDS)
 
 
 def test_an_id_is_taken_once():

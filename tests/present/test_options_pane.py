@@ -2,10 +2,14 @@ from dataclasses import replace
 
 import builders as b
 import pytest
+from options.option_build import workload
 
 from kvtui.domain.estimate import Range
+from kvtui.options.of_analysis import context_of
+from kvtui.options.registry import estimates
 from kvtui.present.line import line_cells, plain
 from kvtui.present.options import copied, detail, options, plan_copied, plan_flags
+from kvtui.present.plan_pane import plan_lines, proposed
 from kvtui.present.state import ViewState
 
 
@@ -35,13 +39,92 @@ def test_what_does_not_apply_says_why():
     assert {span.tone for span in line if span.text.strip()} == {"dim"}
 
 
-def test_marks_make_a_plan_with_the_fraction_part_exact():
-    marked = state(0.93, plan=frozenset({"raise-fraction", "fp8-kv", "drop-draft"}))
-    shown = "\n".join(rows(options(marked, 100, 15, None)))
+def real(fraction=None, **changes):
+    """The founding case with the levers' own estimates."""
+    bare = b.founding(workload=workload(), findings=(b.FINDINGS[0],))
+    analysis = replace(bare, estimates=estimates(context_of(bare)))
+    return ViewState(analysis, fraction=fraction, estimates=estimates(context_of(analysis, fraction)), **changes)
+
+
+def text(lines):
+    return "\n".join(plain(line).rstrip() for line in lines)
+
+
+def test_marks_make_a_plan_that_is_computed_not_added():
+    marked = real(0.93, plan=frozenset({"raise-fraction", "fp8-kv", "drop-draft"}))
+    shown = "\n".join(rows(options(marked, 120, 30, None)))
     assert "plan of 2: --mem-fraction-static 0.93 --kv-cache-dtype fp8_e4m3" in shown
-    assert "the fraction gives 231,123 tokens (+99 %), exactly; the others are not added up" in shown
+    line = next(line for line in shown.splitlines() if line.startswith(" together: "))
+    assert "462,24" in line
+    assert "(+298 %)" in line
+    assert "tok/s (about " in line
+    assert "headroom 0.89 GiB ✖ too thin" in line
     assert plan_flags(marked) == ("--mem-fraction-static 0.93", "--kv-cache-dtype fp8_e4m3")
-    assert plan_copied(marked) == "--mem-fraction-static 0.93 --kv-cache-dtype fp8_e4m3"
+
+
+def test_the_plan_is_copied_as_a_whole_command():
+    copied_plan = plan_copied(real(0.93, plan=frozenset({"raise-fraction", "fp8-kv"})))
+    assert copied_plan == (
+        "python -m sglang.launch_server --model-path /models/Kimi-K2.5 --tp 8 --trust-remote-code"
+        " --mem-fraction-static 0.93 --kv-cache-dtype fp8_e4m3"
+    )
+    assert plan_copied(real()) == ""
+    bare = replace(real(plan=frozenset({"raise-fraction"})), analysis=replace(b.founding(), frame=replace(b.founding().frame, boots=())))
+    assert plan_copied(bare) == "--mem-fraction-static 0.90"
+
+
+def test_the_detail_shows_the_plan_and_marks_what_changes():
+    marked = real(plan=frozenset({"raise-fraction", "max-running-requests"}))
+    lines = detail(marked.estimates[0], 100, marked)
+    shown = text(lines)
+    for part in (
+        "plan of 2",
+        "one stream",
+        "running        50 → ",
+        "◆ --mem-fraction-static 0.90 --max-running-requests",
+        "the command in the log",
+    ):
+        assert part in shown
+    changed = {span.text.strip() for line in lines for span in line if span.tone == "changed"}
+    assert "0.90" in changed
+    assert "--tp" not in changed
+    alone = text(detail(real().estimates[0], 100, real()))
+    assert "◆ --mem-fraction-static 0.90" in alone
+    assert "plan of" not in alone
+    assert "command" not in text(detail(real().estimates[0], 100))
+
+
+def test_conflicts_are_said_in_the_plan_line():
+    marked = real(plan=frozenset({"dp-attention", "more-gpus"}))
+    assert "do not go together: both reshape" in "\n".join(rows(options(marked, 140, 15, None)))
+    assert "conflict" in text(detail(marked.estimates[0], 120, marked))
+
+
+def test_the_best_safe_plan_is_proposed_with_its_command():
+    state_a = real()
+    found = proposed(state_a)
+    assert found is not None
+    shown = text(plan_lines(found, state_a, 100, "best safe plan"))
+    assert "best safe plan of 2" in shown
+    assert "--mem-fraction-static 0.92" in shown
+    assert proposed(ViewState(b.bare())) is None
+    *_, effect, flags = rows(options(state_a, 140, 20, None))
+    assert effect.startswith(" best safe plan: 216,7")
+    assert flags == " --mem-fraction-static 0.92 --max-running-requests 192"
+    assert not any("best safe" in row for row in rows(options(state_a, 140, 11, None)))
+    marked = rows(options(real(plan=frozenset({"fp8-kv"})), 140, 20, None))
+    assert not any("best safe" in row for row in marked)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_a_plan_fits_its_width_and_hostile_words_stay_harmless(width):
+    evil = replace(b.BOOTS[1], launch_command="python -m sglang.launch_server --model-path '\x1b[2J[red]" + "W" * 300 + "' --tp 8")
+    founded = real(plan=frozenset({"raise-fraction"}))
+    made = replace(founded, analysis=replace(founded.analysis, frame=replace(founded.analysis.frame, boots=(evil,), chosen=0)))
+    for line in detail(made.estimates[0], width, made):
+        assert line_cells(line) <= width
+        assert "\x1b" not in plain(line)
+    assert "\x1b" not in plan_copied(made)
 
 
 def test_the_pointed_row_is_in_sight_however_small_the_pane():

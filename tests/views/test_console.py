@@ -5,6 +5,7 @@ from dataclasses import replace
 import builders as b
 import pytest
 from feeds import HandFeed
+from reading import analysis_of, log
 from screen import check_golden, screen_text
 
 from kvtui.app import KvtuiApp
@@ -119,7 +120,8 @@ async def test_options_mark_open_and_copy():
         assert app.view_state.plan == {"raise-fraction", "fp8-kv"}
         await pilot.press("c")
         await settle(pilot)
-        assert app.clipboard == "--mem-fraction-static 0.91 --kv-cache-dtype fp8_e4m3"
+        assert "--mem-fraction-static 0.91" in app.clipboard
+        assert "--kv-cache-dtype fp8_e4m3" in app.clipboard
         await pilot.press("enter")
         await settle(pilot)
         assert isinstance(app.screen, TextScreen)
@@ -257,3 +259,17 @@ async def test_the_palette_of_commands_runs_one():
         await settle(pilot)
         assert isinstance(app.screen, TextScreen)
         assert "where from" not in {command.title for command in app.get_system_commands(app.screen)}
+
+
+async def test_the_best_safe_plan_is_adopted_and_taken_out_again():
+    app, _ = console(analysis_of(log("founding_a.log")))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("a")
+        await settle(pilot)
+        assert "raise-fraction" in app.view_state.plan
+        assert app.view_state.fraction > 0.85
+        await pilot.press("a")
+        await settle(pilot)
+        assert not app.view_state.plan
+        assert app.view_state.fraction is None
