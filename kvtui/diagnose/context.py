@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from kvtui.diagnose.live import completed, current, sampled, shift, with_prefill_share
+from kvtui.domain import live_boot
 from kvtui.domain.account import Account
 from kvtui.domain.admission import Band
 from kvtui.domain.banding import band_of
@@ -15,7 +17,8 @@ from kvtui.domain.events import Event, EventKind
 from kvtui.domain.finding import Confidence, Evidence
 from kvtui.domain.frame import Frame
 from kvtui.domain.reading import Known, Missing, Where
-from kvtui.domain.workload import WINDOW_S, Workload, observe
+from kvtui.domain.scrape import Scrape
+from kvtui.domain.workload import DECODE_INTERVAL, WINDOW_S, Workload, observe
 
 ENOUGH_S: Final = 15.0
 """Seconds that a finding has to hold on a server that runs (facts/diagnoses.md 0.5)."""
@@ -35,11 +38,30 @@ class Context:
     account: Account
     workload: Workload
     band: Band | None = None
+    stand_in: Boot | None = None
+    """The server's settings as HTTP tells them, where no log shows a start."""
+    interval: float = DECODE_INTERVAL
+    """Decode steps that one decode sample stands for."""
 
     @property
     def boot(self) -> Boot | None:
         """The boot that is judged."""
-        return self.frame.boot
+        return self.frame.boot or self.stand_in
+
+    @property
+    def sampled(self) -> bool:
+        """True where the samples come from metrics pages, not from batch lines."""
+        return sampled(self.frame)
+
+    def stamp(self, wall: float | None) -> float | None:
+        """A time of the wall clock, as answers and drivers carry it, on the clock of the samples."""
+        return None if wall is None else wall + shift(self.frame)
+
+    @property
+    def told_by(self) -> str:
+        """What the samples come from, as a sentence names it."""
+        logged = self.boot is not None and self.boot.last_line > 0
+        return "The metrics" if self.sampled or (self.frame.http is not None and not logged) else "The log"
 
     @property
     def rank(self) -> RankLoad | None:
@@ -85,6 +107,9 @@ class Context:
         """True where the boot is known to have become a server, or requests were seen."""
         if self.workload.decode_lines or self.workload.prefill_lines > 1 or any(self.events("ready")):
             return True
+        answers = self.frame.http is not None and isinstance(self.frame.http.scrape, Scrape)
+        if answers and (self.boot is None or self.boot.state == "up"):
+            return True
         return self.boot is not None and self.boot.final is not None
 
 
@@ -101,7 +126,10 @@ def count(reading: Known[int] | Missing) -> int | None:
 def proof(text: str, *readings: Known[float] | Known[int] | Missing) -> Evidence:
     """Evidence with the origin of the first known reading."""
     known = next((reading for reading in readings if isinstance(reading, Known)), None)
-    return Evidence(text) if known is None else Evidence(text, str(known.where), known.at)
+    if known is None:
+        return Evidence(text)
+    # Answers and drivers carry the wall clock, which need not be that of the samples.
+    return Evidence(text, str(known.where), None if known.where.kind in {"http", "nvml", "host"} else known.at)
 
 
 def witness(event: Event) -> Evidence:
@@ -115,16 +143,29 @@ def first_at(context: Context) -> float | None:
 
 
 def context_of(frame: Frame, account: Account, *, window_s: float | None = WINDOW_S) -> Context:
-    """The context of a frame: its newest load and the admission band, with the settings that its boot shows."""
-    boot = frame.boot
-    interval = boot.number("decode_log_interval") if boot is not None else None
+    """The context of a frame: its newest load and the admission band, with the settings that its boot or its server shows."""
+    frame = current(frame)
+    account = completed(account, frame.http)
+    stand_in = live_boot.boot_of(frame.http, frame.found) if frame.boot is None else None
+    boot = frame.boot or stand_in
     final = boot.final if boot is not None else None
+    interval = _interval(frame, boot)
     workload = observe(
         frame.timeline,
         frame.events,
         pool_tokens=count(account.tokens_reported),
         window_s=window_s,
-        chunk=final.chunked_prefill_size if final is not None else None,
-        decode_interval=int(interval) if interval is not None and 1 <= interval < 1e6 else None,
+        # A row out of metrics stands for many passes: its size says nothing of the chunk.
+        chunk=final.chunked_prefill_size if final is not None and not sampled(frame) else None,
+        decode_interval=interval,
     )
-    return Context(frame, account, workload, band_of(workload, account, boot, frame.events))
+    workload = with_prefill_share(workload, frame.http) if sampled(frame) else workload
+    return Context(frame, account, workload, band_of(workload, account, boot, frame.events), stand_in, interval or DECODE_INTERVAL)
+
+
+def _interval(frame: Frame, boot: Boot | None) -> int | None:
+    """Decode steps that one decode sample stands for, where anything tells."""
+    if sampled(frame) and frame.http is not None and frame.http.steps_per_row is not None:
+        return max(1, round(frame.http.steps_per_row))
+    interval = boot.number("decode_log_interval") if boot is not None else None
+    return int(interval) if interval is not None and 1 <= interval < 1e6 else None

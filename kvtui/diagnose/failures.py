@@ -52,6 +52,7 @@ def startup_failure_of(context: Context) -> tuple[Failure, Event | None] | None:
         (("out-of-memory",), "out of memory"),
         (("host-memory",), "host memory"),
         (("state-too-small",), "state pool"),
+        (("unbalanced",), "unbalanced"),
         (("killed",), "killed"),
         (("nccl",), "nccl"),
         (("exception",), "exception"),
@@ -59,7 +60,7 @@ def startup_failure_of(context: Context) -> tuple[Failure, Event | None] | None:
     )
     for names, failure in kinds:
         event = next((event for event in context.frame.events if event.kind in names), None)
-        if event is None:
+        if event is None or (failure == "unbalanced" and not _ended(context)):
             continue
         if failure == "exception" and capturing(context):
             return "capture", event
@@ -67,6 +68,11 @@ def startup_failure_of(context: Context) -> tuple[Failure, Event | None] | None:
             return "capture", event
         return failure, event
     return ("exit", None) if context.boot is not None and context.boot.state == "failed" else None
+
+
+def _ended(context: Context) -> bool:
+    """True where the start is over; unbalanced memory is a warning in most releases and ends few starts."""
+    return (context.boot is not None and context.boot.state == "failed") or any(context.events("exception", "exit"))
 
 
 def capturing(context: Context) -> bool:

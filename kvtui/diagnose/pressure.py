@@ -19,6 +19,8 @@ RESERVES: Final = 0.3
 """Reservation over resident tokens from which on it is the reservation that holds the queue (facts/diagnoses.md V3)."""
 PINNED: Final = 0.98
 """Running at this share of the cap counts as at the cap (V2)."""
+_MOSTLY: Final = 0.6
+"""Share of the queueing samples at the cap from which on it is the cap that holds them, whatever ran before the queue."""
 PREFILLS: Final = 0.4
 """Share of wall time from which on prefill starves decode (V4)."""
 
@@ -58,7 +60,7 @@ def pressure_of(context: Context) -> Pressure | None:
         usage=usage,
         usage_peak=usage_peak,
         cap=cap,
-        at_cap=cap is not None and peak >= PINNED * cap and running >= 0.9 * cap,
+        at_cap=cap is not None and peak >= PINNED * cap and (running >= 0.9 * cap or (read(rank.pinned_share) or 0.0) >= _MOSTLY),
         reserve=reserve,
         pool_full=usage_peak >= FULL or (reserve.low + reserve.high < 2 * RESERVES if reserve is not None else usage >= 0.75),
     )
@@ -85,7 +87,8 @@ def prefill_bound(context: Context) -> bool:
 
 def full_passes(context: Context) -> bool:
     """True where the median prefill pass fills its chunk: there is always more to prefill."""
-    size = read(context.rank.full_pass) if context.rank is not None else None
+    # A sample out of metrics stands for many passes.
+    size = read(context.rank.full_pass) if context.rank is not None and not context.sampled else None
     final = context.boot.final if context.boot is not None else None
     chunk = final.chunked_prefill_size if final is not None else None
     return size is not None and chunk is not None and chunk > 0 and size >= 0.9 * chunk

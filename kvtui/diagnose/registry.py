@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from kvtui.diagnose.context import Context
@@ -47,7 +47,12 @@ def diagnose(context: Context) -> tuple[Finding, ...]:
 
     There is always at least one: "healthy" and "not enough data" are verdicts too, given where nothing limits.
     """
-    found = [finding for verdict in registered() if (finding := _RULES[verdict](context)) is not None]
+    return arranged(finding for verdict in registered() if (finding := _RULES[verdict](context)) is not None)
+
+
+def arranged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings in the order in which they are shown; of "healthy" and "not enough data" only what the others leave room for."""
+    found = list(findings)
     limits = [finding for finding in found if finding.id not in _FALLBACK]
     fallback = [finding for finding in found if finding.id in _FALLBACK]
     concurrency = sorted((f for f in limits if f.axis == "concurrency"), key=_weight)

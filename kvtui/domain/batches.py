@@ -88,7 +88,7 @@ class _Rows:
             return Missing(f"{detail}: a line tells an impossible number")
         i = self.rows[-1]
         at, line = self.window.value("at", i), self.window.value("line", i)
-        where = Where("log", detail, None if math.isnan(line) else int(line))
+        where = Where("metric", detail.replace(" lines", " samples")) if math.isnan(line) else Where("log", detail, int(line))
         return Known(value, None if math.isnan(at) else at, where)
 
 

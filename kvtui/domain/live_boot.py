@@ -55,7 +55,7 @@ def overlay(boot: Boot, http: HttpReading | None, found: FoundServer | None) -> 
     live = boot_of(http, found)
     if live is None:
         return boot
-    asked = {name: setting for name, setting in live.settings.items() if setting.origin == "server_args"}
+    asked = {name: setting for name, setting in live.settings.items() if setting.origin != "command line"}
     typed = {name: setting for name, setting in live.settings.items() if setting.origin == "command line"}
     final = live.final
     ranks = boot.ranks

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
+from kvtui.diagnose.steady import Steady, advance
 from kvtui.domain.frame import Analysis, Frame
 from kvtui.ports import Clock, Source
 
@@ -21,6 +23,8 @@ class SourceFeed:
         self._analyse = analyse
         self._last: Frame | None = None
         self._poked = asyncio.Event()
+        self._steady = Steady()
+        self._shown: tuple[int, int] | None = None
 
     async def next(self) -> Analysis:
         """The newest analysis that differs from the last one given."""
@@ -33,7 +37,18 @@ class SourceFeed:
                 continue
             self._last = frame
             # A long log takes tens of milliseconds to judge: keys must not wait for it.
-            return await asyncio.to_thread(self._analyse, frame)
+            return self._steadied(await asyncio.to_thread(self._analyse, frame))
+
+    def _steadied(self, analysis: Analysis) -> Analysis:
+        """The verdicts of a server that runs, held until they last; a finished log is judged over its own span."""
+        frame = analysis.frame
+        shown = (len(frame.boots), frame.chosen)
+        if shown != self._shown:
+            self._steady, self._shown = Steady(), shown
+        if frame.finished or frame.now is None:
+            return analysis
+        self._steady = advance(self._steady, analysis.findings, frame.now)
+        return replace(analysis, findings=self._steady.shown)
 
     async def _pause(self) -> None:
         """Until the next read is due, or another boot is asked for."""

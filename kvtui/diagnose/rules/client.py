@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from kvtui.diagnose.before_scheduler import held_before
 from kvtui.diagnose.context import ENOUGH_S, Context, count, first_at, proof, read
 from kvtui.diagnose.pressure import prefill_bound
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Finding, Ruled
-from kvtui.domain.workload import DECODE_INTERVAL
 
 _STEADY_LINES = 20
 
@@ -15,7 +15,7 @@ _STEADY_LINES = 20
 def client(context: Context) -> Finding | None:
     """No queue in 90 % of the lines, under half of what fits, under half of the pool, always at work (facts/diagnoses.md V7)."""
     rank = context.rank
-    if rank is None or not context.loaded or context.workload.retractions or prefill_bound(context):
+    if rank is None or not context.loaded or context.workload.retractions or prefill_bound(context) or held_before(context):
         return None
     queue, running, usage = read(rank.queue_share), read(rank.running), read(rank.usage)
     span = read(context.workload.span_s)
@@ -24,7 +24,7 @@ def client(context: Context) -> Finding | None:
     cap, pool, resident = count(context.account.running_cap), count(context.account.tokens_reported), read(context.workload.resident)
     fits = pool / resident if pool is not None and resident else None
     room = min((limit for limit in (cap, fits) if limit is not None), default=None)
-    steady = rank.decode_lines >= _STEADY_LINES and (span is None or rank.covered_weight * DECODE_INTERVAL >= 0.5 * span)
+    steady = rank.decode_lines >= _STEADY_LINES and (span is None or rank.covered_weight * context.interval >= 0.5 * span)
     if queue > 0.1 or usage >= 0.5 or not steady or (room is not None and running >= 0.5 * room):
         return None
     tput = read(context.workload.gen_tput)
@@ -38,7 +38,7 @@ def client(context: Context) -> Finding | None:
         confidence=context.confidence,
         since=first_at(context),
         evidence=(
-            proof(f"queue empty in {1 - queue:.0%} of the lines", rank.queue_share),
+            proof(f"queue empty in {1 - queue:.0%} of the samples", rank.queue_share),
             proof(f"running {running:.1f} of {limit}; KV usage {usage:.3f}", rank.running),
         ),
         ruled_out=(
@@ -50,7 +50,7 @@ def client(context: Context) -> Finding | None:
             "Look for a fixed --max-concurrency of the benchmark, a pool limit of the gateway, or a client that waits for each answer.",
         ),
         verify=("the queue is just above 0 and throughput has grown with running",),
-        needs=(
-            "the clients' own count of requests in flight: more than running means they wait before the scheduler (tokenizer, gateway)",
-        ),
+        needs=()
+        if context.sampled
+        else ("the clients' own count of requests in flight: more than running means they wait before the scheduler (tokenizer, gateway)",),
     )

@@ -6,8 +6,11 @@ from typing import Final
 
 from kvtui.diagnose.context import Context, proof, read, witness
 from kvtui.diagnose.failures import runtime_oom
+from kvtui.diagnose.machine import known_gpus, nvml_at
 from kvtui.diagnose.registry import rule
-from kvtui.domain.finding import Finding, Ruled
+from kvtui.domain.finding import Evidence, Finding, Ruled
+from kvtui.domain.reading import Known
+from kvtui.domain.units import GIB
 
 RED_GIB: Final = 2.0
 AMBER_GIB: Final = 3.0
@@ -20,7 +23,7 @@ def headroom(context: Context) -> Finding | None:
     crash = runtime_oom(context)
     free, pre, fraction = (read(reading) for reading in (context.account.headroom_gib, context.account.pre_gib, context.account.fraction))
     if crash is None and (free is None or free >= AMBER_GIB or not context.came_up):
-        return None
+        return _now(context) if context.came_up else None
     lower = f" to {fraction - _STEP:.2f} (frees {pre * _STEP:.1f} GiB)" if fraction is not None and pre is not None else ""
     advice = (
         f"Lower --mem-fraction-static{lower}: what fails after the start is activations, which live in what the pool leaves.",
@@ -59,4 +62,25 @@ def headroom(context: Context) -> Finding | None:
         advice=advice,
         verify=("available_gpu_mem of the new start is 3 GiB or more",),
         needs=("free GPU memory under load (nvidia-smi): the log shows it only at the start",),
+    )
+
+
+def _now(context: Context) -> Finding | None:
+    """Little free on a GPU as the driver tells it now; what PyTorch keeps for itself counts as used there, so it is a hint."""
+    free = [(gpu.memory.value.free / GIB, gpu) for gpu in known_gpus(context) if isinstance(gpu.memory, Known) and not gpu.unified]
+    least = min(free, key=lambda entry: entry[0], default=None)
+    if least is None or least[0] >= AMBER_GIB:
+        return None
+    return Finding(
+        id="headroom",
+        title="Little GPU memory is left" if least[0] < RED_GIB else "GPU memory is somewhat tight",
+        sentence=f"{least[0]:.2f} GiB of {least[1].label} are free under load: below {AMBER_GIB:.0f} GiB a long prompt may end the server.",
+        axis="banner",
+        confidence="medium",
+        since=nvml_at(context),
+        evidence=(Evidence(f"{least[1].label}: {least[0]:.2f} GiB free", "nvml: memory", nvml_at(context)),),
+        fixes=("lower-fraction", "chunked-prefill", "free-other-processes"),
+        advice=("Watch the lowest free memory through the longest real prompt before the fraction is raised.",),
+        verify=("free GPU memory stays above 3 GiB under load",),
+        needs=("what PyTorch keeps in reserve: it counts as used here and is free for activations",),
     )

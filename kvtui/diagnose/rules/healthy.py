@@ -25,13 +25,13 @@ def healthy(context: Context) -> Finding | None:
         title="Nothing limits this server",
         sentence=(
             f"All that comes is served: {running:.1f} requests run{rate}, "
-            f"the queue is empty in {1 - queue:.0%} of the lines, KV usage peaks at {usage:.0%}."
+            f"the queue is empty in {1 - queue:.0%} of the samples, KV usage peaks at {usage:.0%}."
         ),
         axis="concurrency",
         confidence=context.confidence,
         since=first_at(context),
         evidence=(
-            proof(f"queue empty in {1 - queue:.0%} of the lines", rank.queue_share),
+            proof(f"queue empty in {1 - queue:.0%} of the samples", rank.queue_share),
             proof(f"usage peaks at {usage:.2f}", rank.usage_peak),
         ),
     )

@@ -1,4 +1,4 @@
-"""V22 as far as a log tells it: HiCache's host pools over all ranks, and a kill by the host."""
+"""V22: HiCache's host pools over all ranks, a kill by the host, and what the host itself tells of its memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Final
 
 from kvtui.diagnose.context import Context, proof, read, witness
 from kvtui.diagnose.failures import killed_for_memory
+from kvtui.diagnose.host_memory import measured
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding, Ruled
 
@@ -15,6 +16,14 @@ _LARGE_GB: Final = 512.0
 
 @rule("host-pressure")
 def host_pressure(context: Context) -> Finding | None:
+    """Host pools with a kill are certain; then what the host tells now; then pools that are large by themselves."""
+    pools = _pools(context)
+    if pools is not None and pools.axis == "concurrency":
+        return pools
+    return measured(context) or pools
+
+
+def _pools(context: Context) -> Finding | None:
     """Host pools of all ranks together, with a kill (certain) or a sum that is large by itself (a banner)."""
     boot, total = context.boot, read(context.account.host_gb)
     pools = [pool for memory in boot.ranks for pool in memory.host_pools] if boot is not None else []

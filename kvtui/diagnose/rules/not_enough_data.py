@@ -14,22 +14,30 @@ def not_enough_data(context: Context) -> Finding | None:
     if healthy(context) is not None:
         return None
     load = context.workload
+    unit = "samples" if context.sampled else "lines"
+    s = "" if context.told_by.endswith("s") else "s"
     if load.empty:
         seen, need = (
-            "The log shows a start and no load",
-            f"batch lines of {ENOUGH_S:.0f} seconds of load, at least {ENOUGH_TICKS} decode lines",
+            f"{context.told_by} show{s} a start and no load",
+            f"batch lines of {ENOUGH_S:.0f} seconds of load, at least {ENOUGH_TICKS} decode {unit}",
         )
         if context.boot is None or not context.boot.ranks:
-            seen = "The log shows neither a whole start nor load"
+            seen = f"{context.told_by} show{s} neither a whole start nor load"
     else:
         span = read(load.span_s)
         told = f"over {span:.0f} seconds" if span is not None else "without times"
-        seen = f"The log shows {load.decode_lines} decode and {load.prefill_lines} prefill lines {told}, and no limit"
-        need = f"{ENOUGH_S:.0f} seconds with at least {ENOUGH_TICKS} decode lines"
+        seen = f"{context.told_by} show{s} {load.decode_lines} decode and {load.prefill_lines} prefill {unit} {told}, and no limit"
+        need = f"{ENOUGH_S:.0f} seconds with at least {ENOUGH_TICKS} decode {unit}"
+        rank = context.rank
+        if span is not None and span >= ENOUGH_S and load.decode_lines >= ENOUGH_TICKS and rank is not None:
+            seen += (
+                f": a queue stands in {read(rank.queue_share) or 0.0:.0%} of them and KV usage peaks at {read(rank.usage_peak) or 0.0:.0%}"
+            )
+            need = "a load that stays on one side: neither idle nor limited for most of the time"
     return Finding(
         id="not-enough-data",
         title="Not enough data yet",
-        sentence=f"{seen}: what limits it cannot be told yet; needs {need}.",
+        sentence=f"{seen}{';' if ': ' in seen else ':'} what limits it cannot be told yet; needs {need}.",
         axis="concurrency",
         confidence="low",
         evidence=(Evidence(seen),),

@@ -23,9 +23,15 @@ def prefill(context: Context) -> Finding | None:
     share = read(rank.prefill_share)
     tput, rate = read(context.workload.gen_tput), read(context.workload.input_tput)
     size = read(rank.full_pass)
-    taken = "all lines of the window are prefill" if only else f"prefill takes at least {share or 0.0:.0%} of the time"
+    taken = (
+        "all lines of the window are prefill"
+        if only
+        else f"prefill takes {'about' if context.sampled else 'at least'} {share or 0.0:.0%} of the time"
+    )
     usage, queued = read(rank.usage), read(rank.queued)
-    numbers = f"{context.workload.prefill_lines} prefill passes beside {context.workload.decode_lines} decode lines"
+    # A sample stands for many passes, so counting samples proves nothing.
+    count = f"{context.workload.prefill_lines} prefill passes beside {context.workload.decode_lines} decode lines"
+    numbers = "by the server's counters" if context.sampled else count
     if rate is not None:
         numbers += f", {rate:,.0f} prompt tokens a second"
     if tput is not None:

@@ -8,6 +8,7 @@ from typing import Final
 from kvtui.diagnose.context import Context, proof, read, witness
 from kvtui.diagnose.failures import Failure, startup_failure_of
 from kvtui.diagnose.registry import rule
+from kvtui.diagnose.start_limits import Explained, host_memory, small_pool, unbalanced
 from kvtui.domain.events import Event
 from kvtui.domain.finding import Evidence, Finding, Ruled
 
@@ -67,29 +68,25 @@ def _numbers(context: Context) -> list[Evidence]:
     return found
 
 
-def _explain(context: Context, failure: Failure, event: Event | None) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[Ruled, ...]]:
+def _explain(context: Context, failure: Failure, event: Event | None) -> Explained:
     """Reason, option ids, advice and look-alikes."""
     if failure == "fraction too low":
         return _too_low(context, event)
     if failure in {"capture", "out of memory"}:
         return _too_high(context, failure)
     if failure in {"host memory", "killed"}:
-        advice = (
-            "Give HiCache less: --hicache-size is GB a rank, --hicache-ratio times the device pool a rank; all ranks of a host add up.",
-            "Look at dmesg and at the container's memory limit: exit status 137 or -9 is the host's out-of-memory killer.",
-        )
-        host = read(context.account.host_gb)
-        told = f"HiCache asks for {host:,.0f} GB on this host in all" if host else "the host's memory, not the GPU's, ran out"
-        return told, ("hicache",), advice, (Ruled("headroom", "GPU memory is not what ran out"),)
+        return host_memory(context, event)
     if failure == "state pool":
-        return "the pool for per-request states cannot hold one batch", ("mamba-ratio", "swa-ratio", "max-running-requests"), (), ()
+        return small_pool(context, event)
+    if failure == "unbalanced":
+        return unbalanced(context)
     if failure == "nccl":
         look = "Set NCCL_DEBUG=INFO and start again; check that all GPUs see each other (nvidia-smi topo -m)."
         return "the ranks could not talk to each other", (), (look,), ()
     return "the log shows an error and no end of the start", (), ("The last lines of the traceback name the module that failed.",), ()
 
 
-def _too_low(context: Context, event: Event | None) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[Ruled, ...]]:
+def _too_low(context: Context, event: Event | None) -> Explained:
     account = context.account
     pre, post, fraction = read(account.pre_gib), read(account.post_gib), read(account.fraction)
     told = event.fields.get("minimum_fraction") if event is not None else None
@@ -128,7 +125,7 @@ def _too_low(context: Context, event: Event | None) -> tuple[str, tuple[str, ...
     )
 
 
-def _too_high(context: Context, failure: Failure) -> tuple[str, tuple[str, ...], tuple[str, ...], tuple[Ruled, ...]]:
+def _too_high(context: Context, failure: Failure) -> Explained:
     account, boot = context.account, context.boot
     pre, post, fraction = read(account.pre_gib), read(account.post_gib), read(account.fraction)
     begins = (
