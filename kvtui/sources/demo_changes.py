@@ -1,0 +1,165 @@
+"""What a person may change in the demo, checked, as another situation of the same server."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from kvtui.domain.boot import Scalar
+from kvtui.scenarios import Box, Situation, start_of
+from kvtui.scenarios.start import step_times, twin_server
+from kvtui.twin import Demand, Lengths
+
+CLIENT_CHANGES: Final = ("clients", "max_new_tokens")
+"""What clients do: it needs no restart in life, and gets new clients here."""
+MACHINE_CHANGES: Final = ("free_other_processes",)
+_EFFECTIVE: Final = frozenset(
+    (
+        "mem_fraction_static", "kv_cache_dtype", "max_running_requests", "max_total_tokens", "chunked_prefill_size", "max_prefill_tokens",
+        "schedule_conservativeness", "page_size", "swa_full_tokens_ratio", "context_length", "cuda_graph_max_bs", "disable_cuda_graph",
+        "disable_radix_cache", "disable_overlap_schedule", "cpu_offload_gb", "enable_hierarchical_cache", "hicache_ratio", "hicache_size",
+        "decode_log_interval",
+    )
+)  # fmt: skip
+"""Arguments whose effect is simulated; an argument that would do nothing here is refused."""
+_KV_DTYPES: Final = ("auto", "bfloat16", "fp8_e4m3", "fp8_e5m2")
+_ALIASES: Final = {"cuda_graph_max_bs_decode": "cuda_graph_max_bs", "max_model_len": "context_length", "max_tokens": "max_new_tokens"}
+_CLIENT: Final = re.compile(r'"max_(?:new_)?tokens": (\d{1,7})')
+_REMOVED: Final = re.compile(r"remove (--[a-z][a-z-]{1,60})")
+_FLAG: Final = re.compile(r"(--[a-z][a-z-]{1,60})(?:[ =](\S{1,60}))?")
+_SPECULATIVE: Final = "speculative_"
+_MOST: Final = 1 << 30
+
+
+def changes_of(flags: Iterable[str]) -> dict[str, Scalar]:
+    """A plan's flags, as ``domain.plan.Plan`` writes them, as changes.
+
+    Raises ValueError, with one sentence, for what is no launch flag and nothing that clients send.
+    """
+    found: dict[str, Scalar] = {}
+    for flag in flags:
+        client, removed, plain = _CLIENT.fullmatch(flag), _REMOVED.match(flag), _FLAG.fullmatch(flag)
+        if client is not None:
+            found["max_new_tokens"] = int(client[1])
+        elif removed is not None:
+            found[_name(removed[1])] = None
+        elif plain is not None:
+            found[_name(plain[1])] = _value(plain[2])
+        else:
+            raise ValueError(f"The demo cannot play this: {flag[:80]}")
+    return found
+
+
+def _name(flag: str) -> str:
+    name = flag[:80].removeprefix("--").replace("-", "_")
+    return _ALIASES.get(name, name)
+
+
+def _value(text: str | None) -> Scalar:
+    if text is None:
+        return True
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() and "." not in text and math.isfinite(number) else number
+
+
+def changed(situation: Situation, changes: Mapping[str, Scalar]) -> Situation:
+    """The situation after the changes; names as ``ServerArgs`` has them, or as flags.
+
+    Raises ValueError, with one sentence, for a name that the demo does not know, a value of the wrong kind, or settings
+    that no server takes together.
+    """
+    box, demands = situation.box, situation.demands
+    for key, value in changes.items():
+        name = _name(key)
+        if name in CLIENT_CHANGES:
+            demands = tuple(_asked(demand, name, value) for demand in demands)
+        elif name in MACHINE_CHANGES:
+            box = replace(box, foreign=MappingProxyType({})) if value is True else box
+        else:
+            box = _with_flag(box, name, value)
+    # A restart ends what had gone wrong with the process before; what its start itself prints, it prints again.
+    lines = tuple(line for line in situation.decor.lines if line.after_s < 0)
+    decor = replace(situation.decor, freeze_s=None, refuse_s=None, crash="", lines=lines)
+    after = Situation(box, demands, situation.times, decor, situation.machine)
+    _check(after)
+    return after
+
+
+def _with_flag(box: Box, name: str, value: Scalar) -> Box:
+    if name.startswith(_SPECULATIVE):
+        return _with_draft(box, name, value)
+    if name not in _EFFECTIVE:
+        raise ValueError(f"The demo does not simulate {name[:60]}.")
+    return box.with_flags(**{name: _checked(name, value, box.settings()[name])})
+
+
+def _with_draft(box: Box, name: str, value: Scalar) -> Box:
+    """Drop the draft, or let it propose fewer tokens: then the gain shrinks with the chances."""
+    draft = box.draft
+    if name == "speculative_algorithm" and value in (None, "", False):
+        return replace(box, draft=None)
+    number = value if isinstance(value, int) and not isinstance(value, bool) else 0
+    if draft is None or not 1 <= number <= 64:
+        raise ValueError("The demo can drop a draft, or change its steps and tokens (1 to 64).")
+    if name == "speculative_num_steps":
+        return replace(box, draft=replace(draft, steps=number))
+    if name == "speculative_num_draft_tokens":
+        kept = min(1.0, number / draft.tokens)
+        return replace(box, draft=replace(draft, tokens=number, accept_len=1 + (draft.accept_len - 1) * kept))
+    raise ValueError(f"The demo does not simulate {name[:60]}.")
+
+
+def _checked(name: str, value: Scalar, today: Scalar) -> Scalar:
+    """The value of a flag, of the kind that it has today; None takes the flag back."""
+    if value is None:
+        return None
+    if isinstance(today, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} is on or off.")  # noqa: TRY004 - one kind of error for the caller
+        return value
+    if isinstance(today, str):
+        if value not in _KV_DTYPES:
+            raise ValueError(f"{name} is one of {', '.join(_KV_DTYPES)} here.")
+        return value
+    return _number(name, value, whole=not isinstance(today, float))
+
+
+def _number(name: str, value: Scalar, *, whole: bool) -> Scalar:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or abs(value) > _MOST:
+        raise ValueError(f"{name} is a number.")
+    if name == "mem_fraction_static" and not 0 < value < 1:
+        raise ValueError("mem_fraction_static is a number between 0 and 1.")
+    if whole and not float(value).is_integer():
+        raise ValueError(f"{name} is a whole number.")
+    return int(value) if whole else float(value)
+
+
+def _asked(demand: Demand, name: str, value: Scalar) -> Demand:
+    number = value if isinstance(value, int) and not isinstance(value, bool) else 0
+    if not 1 <= number <= 100_000:
+        raise ValueError(f"{name} is a number from 1 to 100,000.")
+    if demand.shape is None:
+        raise ValueError("This demo plays a fixed list of requests: its clients cannot be changed.")
+    if name == "max_new_tokens":
+        return replace(demand, shape=replace(demand.shape, max_new=Lengths(number), max_new_cuts=True))
+    if not demand.clients:
+        raise ValueError("Requests of this demo come by themselves: there are no clients to be counted.")
+    return replace(demand, clients=number, ramp_s=min(demand.ramp_s, 20.0 / number))
+
+
+def _check(situation: Situation) -> None:
+    """Raise ValueError now, not in the middle of a start."""
+    start = start_of(situation.box)
+    step_times(situation.box, situation.times)
+    if not start.failed:
+        try:
+            twin_server(situation.box, start)
+        except ValueError as error:
+            raise ValueError(f"No server takes these settings together: {error}.") from None
