@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kvtui.domain.fitting import fit_share
 from kvtui.domain.reading import Known, Missing, Reading, Where
 from kvtui.domain.samples import DECODE, PREFILL, Timeline
 
@@ -254,10 +255,25 @@ def _pure_step(of: _Rows, steps: Sequence[tuple[int, float, bool]]) -> Reading[f
     return of.made(quantile(pure, 0.5), f"median step over {len(pure)} lines without prefill")
 
 
-def _prefill_share(of: _Rows, steps: Sequence[tuple[int, float, bool]], interval: float) -> Reading[float]:
-    """The larger of two lower bounds: stalls against steps without prefill, and passes counted as one step each.
+def _prefilled(of: _Rows) -> dict[int, float]:
+    """Uncached tokens prefilled between each decode line and the one before."""
+    kinds, new = of.window.column("kind"), of.window.column("new_token")
+    found: dict[int, float] = {}
+    tokens = 0.0
+    for i in of.rows:
+        if kinds[i] == DECODE:
+            found[i], tokens = tokens, 0.0
+        elif math.isfinite(new[i]):
+            tokens += new[i]
+    return found
 
-    A prefill pass takes at least as long as a decode step of the same server.
+
+def _prefill_share(of: _Rows, steps: Sequence[tuple[int, float, bool]], interval: float) -> Reading[float]:
+    """A fit where one holds, else the larger of two lower bounds: stalls, and passes counted as one step each.
+
+    A prefill pass takes at least as long as a decode step of the same server. Where every decode line holds about
+    as much prefill as the next, stalls have nothing to stand against: only a line through the lines' token counts
+    tells the two apart.
     """
     if not of.prefill:
         return of.made(0.0, "no prefill line in the window") if of.decode else Missing("the log has no batch lines")
@@ -271,4 +287,8 @@ def _prefill_share(of: _Rows, steps: Sequence[tuple[int, float, bool]], interval
     base = pure.value if isinstance(pure, Known) else quantile(_alike(of, steps), 0.05)
     spent = sum(max(0.0, step - base) for _, step, stalled in steps if stalled)
     share = spent / sum(step for _, step, _ in steps)
+    prefilled = _prefilled(of)
+    fit = fit_share([prefilled[i] for i, _, _ in steps], [step * interval for _, step, _ in steps])
+    if fit is not None and fit.share > max(passes, share):
+        return of.made(fit.share, f"time against prefilled tokens over {len(steps)} decode lines, {fit.explained:.0%} explained")
     return counted if passes > share else of.made(share, f"stalls of {len(steps)} decode lines against a step of {base * 1000:.1f} ms")
