@@ -8,12 +8,12 @@ from kvtui.domain.fitting import fit_share
 
 
 def intervals(fixed, per_token, noise, n=40, seed=1):
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     work = [rng.uniform(2_000, 20_000) for _ in range(n)]
     return work, [fixed + per_token * w + rng.gauss(0, noise) for w in work]
 
 
-@pytest.mark.parametrize("fixed, per_token", [(0.2, 1e-4), (1.0, 1e-4), (0.05, 3e-4)])
+@pytest.mark.parametrize(("fixed", "per_token"), [(0.2, 1e-4), (1.0, 1e-4), (0.05, 3e-4)])
 def test_the_share_is_that_of_the_line(fixed, per_token):
     work, seconds = intervals(fixed, per_token, noise=0.02)
     true = per_token * sum(work) / (fixed * len(work) + per_token * sum(work))
