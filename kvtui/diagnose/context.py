@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from kvtui.diagnose.live import completed, current, sampled, shift, with_prefill_share
+from kvtui.diagnose.regime import WHOLE, Regime, newest_regime
 from kvtui.domain import live_boot
 from kvtui.domain.account import Account
-from kvtui.domain.admission import Band
+from kvtui.domain.admission import CONSERVATIVENESS, Band
 from kvtui.domain.banding import band_of
 from kvtui.domain.batches import RankLoad
 from kvtui.domain.boot import Boot
@@ -17,6 +19,7 @@ from kvtui.domain.events import Event, EventKind
 from kvtui.domain.finding import Confidence, Evidence
 from kvtui.domain.frame import Frame
 from kvtui.domain.reading import Known, Missing, Where
+from kvtui.domain.samples import Timeline
 from kvtui.domain.scrape import Scrape
 from kvtui.domain.workload import DECODE_INTERVAL, WINDOW_S, Workload, observe
 
@@ -42,6 +45,8 @@ class Context:
     """The server's settings as HTTP tells them, where no log shows a start."""
     interval: float = DECODE_INTERVAL
     """Decode steps that one decode sample stands for."""
+    changed_at: float | None = None
+    """When the load changed and what is judged began; None where the whole window is of one kind."""
 
     @property
     def boot(self) -> Boot | None:
@@ -68,6 +73,13 @@ class Context:
         """The rank that admission is judged by: the busiest."""
         return self.workload.busiest
 
+    def told(self, sentence: str) -> str:
+        """A sentence on the busiest rank, with its name where there are several."""
+        ranks = len(self.workload.ranks)
+        if self.rank is None or ranks < 2:
+            return sentence
+        return f"On DP{self.rank.dp}, the busiest of {ranks} ranks: {sentence[0].lower()}{sentence[1:]}"
+
     @property
     def loaded(self) -> bool:
         """True where samples show requests for long enough to judge a load (a finished log: over its own span)."""
@@ -93,10 +105,16 @@ class Context:
         return self.rank is not None and (read(self.rank.queue_share) or 0.0) >= QUEUEING
 
     @property
+    def conservativeness(self) -> float:
+        """``schedule_conservativeness`` as set, 1 where unset."""
+        told = self.boot.number("schedule_conservativeness") if self.boot is not None else None
+        return told if told is not None and 0 < told < 100 else CONSERVATIVENESS
+
+    @property
     def silent_s(self) -> float | None:
         """Seconds between the newest batch line and now, where both are known."""
-        last = read(self.workload.last_at)
-        return None if self.frame.now is None or last is None else max(0.0, self.frame.now - last)
+        last = self.frame.timeline.last("at")
+        return None if self.frame.now is None or last is None else max(0.0, self.frame.now - last[0])
 
     def events(self, *kinds: EventKind) -> Iterator[Event]:
         """Events of some kinds, in order."""
@@ -133,8 +151,9 @@ def proof(text: str, *readings: Known[float] | Known[int] | Missing) -> Evidence
 
 
 def witness(event: Event) -> Evidence:
-    """Evidence that quotes a log line."""
-    return Evidence(event.text, str(Where("log", line=event.line)), event.at)
+    """Evidence that quotes a log line; an event that metrics showed has none."""
+    where = Where("log", line=event.line) if event.line > 0 else Where("metric", "successive pages")
+    return Evidence(event.text, str(where), event.at)
 
 
 def first_at(context: Context) -> float | None:
@@ -150,17 +169,39 @@ def context_of(frame: Frame, account: Account, *, window_s: float | None = WINDO
     boot = frame.boot or stand_in
     final = boot.final if boot is not None else None
     interval = _interval(frame, boot)
+    regime = _regime(frame, window_s)
+    pool, context_len = count(account.tokens_reported), count(account.context_len)
     workload = observe(
-        frame.timeline,
+        _stretch(frame.timeline, regime),
         frame.events,
-        pool_tokens=count(account.tokens_reported),
+        pool_tokens=pool,
         window_s=window_s,
+        longest=min((limit for limit in (pool, context_len) if limit is not None and limit > 0), default=None),
         # A row out of metrics stands for many passes: its size says nothing of the chunk.
         chunk=final.chunked_prefill_size if final is not None and not sampled(frame) else None,
         decode_interval=interval,
     )
     workload = with_prefill_share(workload, frame.http) if sampled(frame) else workload
-    return Context(frame, account, workload, band_of(workload, account, boot, frame.events), stand_in, interval or DECODE_INTERVAL)
+    band = band_of(workload, account, boot, frame.events)
+    return Context(frame, account, workload, band, stand_in, interval or DECODE_INTERVAL, regime.since)
+
+
+def _stretch(timeline: Timeline, regime: Regime) -> Timeline:
+    """The samples of a regime."""
+    until = len(timeline) - len(timeline.since(math.nextafter(regime.until, math.inf))) if regime.until is not None else len(timeline)
+    kept = timeline.slice(0, until)
+    return kept if regime.since is None else kept.since(regime.since)
+
+
+def _regime(frame: Frame, window_s: float | None) -> Regime:
+    """The newest stretch of the window in which the load is of one kind."""
+    if window_s is None:
+        return WHOLE
+    retractions = [event.at for event in frame.events if event.kind == "retract" and event.at is not None]
+    last = frame.timeline.last("at")
+    if last is not None:
+        retractions = [at for at in retractions if at >= last[0] - window_s]
+    return newest_regime(frame.timeline, window_s=window_s, finished=frame.finished, kept_from=min(retractions, default=None))
 
 
 def _interval(frame: Frame, boot: Boot | None) -> int | None:

@@ -48,7 +48,12 @@ def shift(frame: Frame) -> float:
 
 
 def current(frame: Frame) -> Frame:
-    """The frame with the samples of the process that runs now: pages from before a restart say nothing of it."""
+    """The frame of the process that is judged.
+
+    An older start ended with its last line, and pages from before a restart say nothing of the process that runs now.
+    """
+    if frame.boot is not None and frame.boot.ended_at is not None and frame.boot is not frame.boots[-1]:
+        return replace(frame, now=frame.boot.ended_at, finished=True)
     http = frame.http
     if http is None or http.restarted_at is None or not sampled(frame):
         return frame

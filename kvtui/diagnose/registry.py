@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
+from kvtui.diagnose.change import change_of
 from kvtui.diagnose.context import Context
 from kvtui.domain.finding import Finding, VerdictId
 
@@ -47,7 +49,12 @@ def diagnose(context: Context) -> tuple[Finding, ...]:
 
     There is always at least one: "healthy" and "not enough data" are verdicts too, given where nothing limits.
     """
-    return arranged(finding for verdict in registered() if (finding := _RULES[verdict](context)) is not None)
+    found = arranged(finding for verdict in registered() if (finding := _RULES[verdict](context)) is not None)
+    change = change_of(context)
+    if change is None:
+        return found
+    # Only what is judged by the load speaks of the newest regime.
+    return tuple(replace(f, evidence=(*f.evidence, change)) if f.since == change.at and f.axis == "concurrency" else f for f in found)
 
 
 def arranged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -60,9 +67,20 @@ def arranged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     banners = sorted((f for f in limits if f.axis == "banner"), key=_weight)
     # A banner that is certain says more than "nothing limits"; an out-of-memory at run time says more than any limit.
     loud = [f for f in banners if f.confidence == "high" and (_is_crash(f) or not concurrency)]
-    concurrency = concurrency or fallback[:1]
+    concurrency = _without_losers(concurrency) or fallback[:1]
     rest = [*concurrency[1:], *step[1:], *(f for f in banners if f not in loud)]
     return (*loud[:1], *concurrency[:1], *step[:1], *loud[1:], *rest)
+
+
+def _without_losers(concurrency: list[Finding]) -> list[Finding]:
+    """Limits that a stronger one has ruled out are not limits beside it; nor is the stronger one a look-alike of theirs."""
+    kept: list[Finding] = []
+    for finding in concurrency:
+        if any(ruled.verdict == finding.id for other in kept for ruled in other.ruled_out):
+            continue
+        shown = {other.id for other in kept}
+        kept.append(replace(finding, ruled_out=tuple(ruled for ruled in finding.ruled_out if ruled.verdict not in shown)))
+    return kept
 
 
 def _weight(finding: Finding) -> tuple[int, int]:

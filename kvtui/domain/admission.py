@@ -24,6 +24,14 @@ DP_ATTENTION_FACTOR: Final = 0.3
 """DP attention multiplies the conservativeness with this (0.5.9 ``server_args.py``)."""
 
 
+CONSERVATIVENESS: Final = 1.0
+"""``schedule_conservativeness`` where nobody sets it."""
+BOLDER: Final = 0.3
+"""What it is lowered to where the reservation limits (facts/diagnoses.md V3)."""
+CALMER: Final = 1.3
+"""What it is raised to where requests are retracted (facts/diagnoses.md V8)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A number that is only known to lie between two."""
@@ -141,6 +149,17 @@ def ratio_interval(
     if after_retraction is not None and math.isfinite(after_retraction) and after_retraction > high:
         return Interval(floor, min(1.0, after_retraction), f"{told}; a retraction raised it to {after_retraction:.2f}")
     return Interval(floor, high, told)
+
+
+def calmer(today: float) -> float | None:
+    """What to raise ``schedule_conservativeness`` to where requests are retracted; None where it is as high already."""
+    higher = CALMER if today >= CONSERVATIVENESS else CONSERVATIVENESS
+    return higher if today < higher else None
+
+
+def bolder(today: float) -> float | None:
+    """What to lower ``schedule_conservativeness`` to where the reservation limits; None where it is as low already."""
+    return BOLDER if today > BOLDER else None
 
 
 def need_interval(*, prompt: float, output: float | None, max_new: float | None = None, context_len: int | None = None) -> Interval:

@@ -17,6 +17,8 @@ _IDLE_FACTOR: Final = 200
 
 _ALIKE: Final = 0.7
 """A batch of at least this share of the usual one is like it."""
+_IMPOSSIBLE: Final = 1e9
+"""Tokens of a prefill pass, or seconds of a step, that no line can mean."""
 _FEWEST: Final = 4
 """Batch lines below which no share is told."""
 
@@ -288,7 +290,8 @@ def _prefill_share(of: _Rows, steps: Sequence[tuple[int, float, bool]], interval
     spent = sum(max(0.0, step - base) for _, step, stalled in steps if stalled)
     share = spent / sum(step for _, step, _ in steps)
     prefilled = _prefilled(of)
-    fit = fit_share([prefilled[i] for i, _, _ in steps], [step * interval for _, step, _ in steps])
+    likely = [(prefilled[i], step * interval) for i, step, _ in steps if prefilled[i] < _IMPOSSIBLE and step < _IMPOSSIBLE]
+    fit = fit_share([work for work, _ in likely], [seconds for _, seconds in likely])
     if fit is not None and fit.share > max(passes, share):
         return of.made(fit.share, f"time against prefilled tokens over {len(steps)} decode lines, {fit.explained:.0%} explained")
     return counted if passes > share else of.made(share, f"stalls of {len(steps)} decode lines against a step of {base * 1000:.1f} ms")

@@ -98,9 +98,10 @@ def host_memory(boot: Boot) -> Reading[float]:
     pools = [pool for memory in boot.ranks for pool in memory.host_pools]
     if not pools:
         return Missing("no HiCache host pool in the log")
-    ranks = sum(1 for memory in boot.ranks if memory.host_pools)
-    return Known(
-        sum(p.size_gb for p in pools),
-        None,
-        Where("log", f"sum over {len(pools)} allocations of {max(1, ranks)} ranks", pools[0].where.line),
-    )
+    ranks = max(1, sum(1 for memory in boot.ranks if memory.host_pools))
+    told = f"sum over {_counted(len(pools), 'allocation')} of {_counted(ranks, 'rank')}"
+    return Known(sum(p.size_gb for p in pools), None, Where("log", told, pools[0].where.line))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -12,6 +12,10 @@ _EXPLAINED: Final = 0.9
 """Share of the variance the line must explain: below it something else than the work set the time."""
 
 
+_LARGEST: Final = 1e15
+"""A line of a log may claim any number; beyond this the squares say nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A line ``seconds = fixed + slope * work`` through intervals."""
@@ -29,7 +33,7 @@ def fit_share(work: Sequence[float], seconds: Sequence[float]) -> Fit | None:
     tenths of the variance: then the time came from something else and the line would tell a story.
     """
     n = len(work)
-    if n < _FEWEST:
+    if n < _FEWEST or max(work) > _LARGEST or max(seconds) > _LARGEST:
         return None
     mean_work, mean_seconds = sum(work) / n, sum(seconds) / n
     spread = sum((w - mean_work) ** 2 for w in work)

@@ -13,6 +13,7 @@ from kvtui.domain.events import Event
 from kvtui.domain.finding import Finding
 from kvtui.domain.health import SourceHealth, SourceState
 from kvtui.domain.ledger import GpuLedger
+from kvtui.domain.notice import Notice
 from kvtui.domain.samples import EMPTY_TIMELINE, Timeline
 from kvtui.domain.workload import Workload
 
@@ -71,6 +72,8 @@ class Frame:
     """The machine around the GPUs; None where it is not this one."""
     found: FoundServer | None = None
     """The server's processes on this machine; None where it was not found here."""
+    notices: tuple[Notice, ...] = ()
+    """What must be known of the readings themselves, the most urgent first."""
 
     @property
     def boot(self) -> Boot | None:

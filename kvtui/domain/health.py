@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 SourceState = Literal["live", "ended", "waiting", "failed"]
@@ -23,3 +23,11 @@ class SourceHealth:
     """Since when it is in that state, on the wall clock."""
     last_at: float | None = None
     """Stamp of its newest value, on the source's clock."""
+
+    def shifted(self, seconds: float, *, both: bool = True) -> SourceHealth:
+        """On another clock; ``both`` False: ``last_at`` is on it already."""
+        if not seconds:
+            return self
+        since = None if self.since is None else self.since + seconds
+        last = self.last_at + seconds if both and self.last_at is not None else self.last_at
+        return replace(self, since=since, last_at=last)

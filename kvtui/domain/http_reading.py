@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Union
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar, Union
 
 from kvtui.domain.answers import Loads, ModelInfo, ServerInfo
 from kvtui.domain.events import Event
@@ -32,6 +32,7 @@ FailureKind = Literal[
     "not-json",
     "unsuitable",  # this release does not offer it
 ]
+_P = TypeVar("_P", Scrape, Rates, Latency, ServerInfo, Loads, ModelInfo)
 Part = Union[Scrape, Rates, Latency, ServerInfo, Loads, ModelInfo, Missing]
 
 
@@ -95,3 +96,33 @@ class HttpReading:
         info = self.failures.get("server_info")
         mute = info is not None and info.kind == "timeout" and "model_info" not in self.failures
         return self.motion.state == "stuck" or (mute and self.has_served)
+
+
+def _later(part: _P | Missing, seconds: float) -> _P | Missing:
+    return part if isinstance(part, Missing) else replace(part, at=part.at + seconds)
+
+
+def shifted(http: HttpReading, seconds: float) -> HttpReading:
+    """The reading on another clock: ``seconds`` added to every time that is compared or shown. Rows and events are left out."""
+    if not seconds:
+        return http
+
+    def moved(at: float | None) -> float | None:
+        return None if at is None else at + seconds
+
+    motion = http.motion
+    return replace(
+        http,
+        now=http.now + seconds,
+        scrape=_later(http.scrape, seconds),
+        rates=_later(http.rates, seconds),
+        latency=_later(http.latency, seconds),
+        server_info=_later(http.server_info, seconds),
+        loads=_later(http.loads, seconds),
+        model=_later(http.model, seconds),
+        motion=replace(motion, gauges_at=moved(motion.gauges_at), counters_at=moved(motion.counters_at), loads_at=moved(motion.loads_at)),
+        health=tuple(health.shifted(seconds) for health in http.health),
+        restarted_at=moved(http.restarted_at),
+        rows=(),
+        events=(),
+    )

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from kvtui.domain.answers import Loads
 from kvtui.domain.reading import Known, Reading, value_or
 from kvtui.domain.scrape import Scrape
+from kvtui.domain.units import duration
 
 FRESH_S: Final = 6.0
 """Moved within that many seconds: it moves."""
@@ -98,11 +99,11 @@ class MotionWatch:
         works = counters < FRESH_S or (self._often() and loads < FRESH_S and self._loads_running > 0)
         if gauges >= STALE_S and works:
             return "gauges-frozen", (
-                f"The gauges of /metrics have not moved for {gauges:.0f} s while the server generates: "
+                f"The gauges of /metrics have not moved for {duration(gauges)} while the server generates: "
                 "their numbers are old (a large --decode-log-interval does that too)."
             )
         if self._often() and loads >= STALE_S and gauges < FRESH_S and busy:
-            return "loads-frozen", f"/v1/loads has not moved for {loads:.0f} s while /metrics does: its numbers are old."
+            return "loads-frozen", f"/v1/loads has not moved for {duration(loads)} while /metrics does: its numbers are old."
         if self._often() and self._stamped and min(gauges, counters, loads) >= STALE_S:
             # From 0.5.15 on an idle scheduler still writes its snapshot each second.
             return (
@@ -114,11 +115,11 @@ class MotionWatch:
         still = min(gauges, counters, loads if self._often() else never)
         if still >= IDLE_REFRESH_S or (still >= STALE_S and (self._queued > 0 or self._open > 0)):
             return "stuck", (
-                f"Nothing has moved for {still:.0f} s although {self._running:.0f} requests run and {self._queued:.0f} wait: "
+                f"Nothing has moved for {duration(still)} although {self._running:.0f} requests run and {self._queued:.0f} wait: "
                 "the scheduler seems to hang."
             )
         if still >= STALE_S:
-            return "still", f"Nothing has moved for {still:.0f} s; an idle server refreshes its gauges within 30 s."
+            return "still", f"Nothing has moved for {duration(still)}; an idle server refreshes its gauges within 30 s."
         return "moving", ""
 
     def _often(self) -> bool:

@@ -116,5 +116,7 @@ class Plan:
     """Where the command comes from; one clause."""
     removed: tuple[str, ...] = ()
     """Words of today's command that are gone."""
+    change: Change = NO_CHANGE
+    """The same as arithmetic: what the parts come to together."""
     beside: tuple[str, ...] = ()
     """What is not a launch flag: what clients send, what is done on the machine."""

@@ -83,6 +83,11 @@ class FoundServer:
         return frozenset(process.pid for process in self.processes)
 
     @property
+    def shown(self) -> str:
+        """The server as a person calls it."""
+        return self.url or "the server on this machine"
+
+    @property
     def url(self) -> str | None:
         """Where to ask it from this machine; None where the port is not known."""
         if isinstance(self.port, Missing):

@@ -29,8 +29,11 @@ class Prompts:
     cached_share: Reading[float]
 
 
-def prompts_of(window: Timeline, ranks: Sequence[tuple[int, Sequence[int]]], chunk: int | None) -> Prompts:
+def prompts_of(window: Timeline, ranks: Sequence[tuple[int, Sequence[int]]], chunk: int | None, most: int | None = None) -> Prompts:
     """Prompts over all ranks; ``chunk`` is the effective ``chunked_prefill_size``, or None where unknown.
+
+    ``most``: tokens that no prompt exceeds, the pool and the context length. Where full passes in a row add up to more,
+    several prompts end unseen among them, and neither their size nor their number can be told.
 
     A prefill line counts a prompt that goes on from the line before as a new sequence again (SGLang prints the
     sequences of the pass), so a line after a full one has one start less.
@@ -38,6 +41,7 @@ def prompts_of(window: Timeline, ranks: Sequence[tuple[int, Sequence[int]]], chu
     kinds, new, seqs, cached = (window.column(name) for name in ("kind", "new_token", "new_seq", "cached_token"))
     running = window.column("running")
     started, tokens, hits, longest, lines = 0, 0.0, 0.0, 0.0, 0
+    merged = False
     for _, rows in ranks:
         passes = [i for i in rows if kinds[i] == PREFILL and not math.isnan(new[i]) and not _probe(new[i], running[i])]
         budget = _budget([new[i] for i in passes], chunk)
@@ -49,18 +53,26 @@ def prompts_of(window: Timeline, ranks: Sequence[tuple[int, Sequence[int]]], chu
             hits += 0.0 if math.isnan(cached[i]) else cached[i]
             alone = count == 1
             chain = chain + new[i] if cut and alone else (new[i] if alone else 0.0)
+            if most is not None and chain > most:
+                merged, chain = True, new[i]
             longest = max(longest, chain)
             cut = budget is not None and new[i] >= budget
         lines += len(passes)
     if not lines:
         return Prompts(0, 0.0, _NONE, _NONE, _NONE)
     where = Where("formula", f"sums over {lines} prefill lines")
+    cached_share: Reading[float] = Missing("no prompt tokens in the window")
+    if hits + tokens > 0:
+        cached_share = Known(hits / (hits + tokens), None, where)
+    if merged:
+        unknown = Missing("full prefill passes in a row add up to more than a prompt can hold: where one ends is not in the log")
+        return Prompts(0, tokens, unknown, unknown, cached_share)
     return Prompts(
         started=started,
         tokens=tokens,
         mean=Known(tokens / started, None, where) if started else Missing("no request started in the window"),
         longest=Known(longest, None, where) if longest else Missing("no prompt had a prefill line of its own"),
-        cached_share=Known(hits / (hits + tokens), None, where) if hits + tokens > 0 else Missing("no prompt tokens in the window"),
+        cached_share=cached_share,
     )
 
 

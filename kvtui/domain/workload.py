@@ -93,13 +93,14 @@ def observe(
     pool_tokens: int | None,
     window_s: float | None = WINDOW_S,
     chunk: int | None = None,
+    longest: int | None = None,
     decode_interval: int | None = None,
 ) -> Workload:
     """The load over the newest ``window_s`` seconds of samples (None: all of them).
 
-    ``pool_tokens`` is one rank's pool; ``chunk`` the effective ``chunked_prefill_size``, where known;
-    ``decode_interval`` the steps between two decode lines (``decode_log_interval``), guessed where None. Samples
-    without times are all taken.
+    ``pool_tokens`` is one rank's pool; ``chunk`` the effective ``chunked_prefill_size``, where known; ``longest`` what no
+    prompt exceeds (pool and context length), where known; ``decode_interval`` the steps between two decode lines
+    (``decode_log_interval``), guessed where None. Samples without times are all taken.
     """
     window = _newest(timeline, window_s)
     ranks = split_ranks(window)
@@ -107,7 +108,7 @@ def observe(
     span = last - first if first is not None and last is not None else None
     interval = decode_interval if decode_interval is not None and decode_interval > 0 else _guess_interval(window, ranks, span)
     loads = tuple(load_of_rank(dp, window, rows, pool_tokens, interval) for dp, rows in ranks)
-    prompts = prompts_of(window, ranks, chunk)
+    prompts = prompts_of(window, ranks, chunk, longest)
     retract = _once_a_group([event for event in events if event.kind == "retract" and _within(event, window, first)])
     retractions = sum(event.count for event in retract)
     gen_tput = _total(tuple(load.gen_tput for load in loads), tuple(_presence(load, loads) for load in loads))

@@ -87,13 +87,6 @@ def test_client_and_healthy():
     assert first(diagnose(context(log, start=boot(cap=32)))) == "healthy"
 
 
-def test_a_full_pool_without_a_queue_is_not_called_healthy():
-    log = Log()
-    for _ in range(60):
-        log.decode(32)
-    assert first(diagnose(context(log))) == "not-enough-data"
-
-
 def test_prefill_starves_decode():
     log = Log()
     log.decode(8)

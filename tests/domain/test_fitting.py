@@ -39,3 +39,7 @@ def test_less_time_for_more_work_gives_no_share():
 def test_a_share_is_never_above_one():
     work = [1_000.0 + 100 * i for i in range(20)]
     assert fit_share(work, [(w - 900) * 1e-3 for w in work]).share == 1.0
+
+
+def test_absurd_claims_give_no_share():
+    assert fit_share([1e300] * 19 + [1.0], [1.0 + i for i in range(20)]) is None

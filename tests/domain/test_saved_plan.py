@@ -67,6 +67,12 @@ def test_another_start_is_not_taken_for_it(analysis):
     assert followed(analysis, (SAVED,)) is None
 
 
+def test_without_a_time_of_saving_an_earlier_start_is_not_taken_either():
+    bare = replace(SAVED, at=None)
+    assert followed(after(begun=b.BOOTS[1].begun_at - 3_600), (bare,)) is None
+    assert followed(after(), (bare,)) is not None
+
+
 def test_a_start_that_failed_is_not_compared():
     made = after()
     boots = (*made.frame.boots[:2], replace(made.frame.boots[2], state="failed"))

@@ -6,6 +6,7 @@ from kvtui.diagnose.before_scheduler import held_before
 from kvtui.diagnose.context import ENOUGH_S, Context, count, first_at, proof, read
 from kvtui.diagnose.pressure import prefill_bound
 from kvtui.diagnose.registry import rule
+from kvtui.diagnose.stalls import silence_of, stall_of
 from kvtui.domain.finding import Finding, Ruled
 
 _STEADY_LINES = 20
@@ -16,6 +17,8 @@ def client(context: Context) -> Finding | None:
     """No queue in 90 % of the lines, under half of what fits, under half of the pool, always at work (facts/diagnoses.md V7)."""
     rank = context.rank
     if rank is None or not context.loaded or context.workload.retractions or prefill_bound(context) or held_before(context):
+        return None
+    if stall_of(context) is not None or silence_of(context) is not None:
         return None
     queue, running, usage = read(rank.queue_share), read(rank.running), read(rank.usage)
     span = read(context.workload.span_s)
@@ -28,12 +31,13 @@ def client(context: Context) -> Finding | None:
     if queue > 0.1 or usage >= 0.5 or not steady or (room is not None and running >= 0.5 * room):
         return None
     tput = read(context.workload.gen_tput)
-    rate = f", {tput:,.0f} tok/s" if tput is not None else ""
+    everywhere = " over all ranks" if len(context.workload.ranks) > 1 else ""
+    rate = f", {tput:,.0f} tok/s{everywhere}" if tput is not None else ""
     limit = f"{room:,.0f} would fit" if room is not None else "more would fit"
     return Finding(
         id="client",
         title="The clients send too little",
-        sentence=f"Nothing waits: {running:.1f} requests run at {usage:.0%} of the pool{rate}, and {limit}.",
+        sentence=context.told(f"Nothing waits: {running:.1f} requests run at {usage:.0%} of the pool{rate}, and {limit}."),
         axis="concurrency",
         confidence=context.confidence,
         since=first_at(context),

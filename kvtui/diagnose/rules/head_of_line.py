@@ -36,7 +36,7 @@ def head_of_line(context: Context) -> Finding | None:
     return Finding(
         id="head-of-line",
         title="One long request holds the queue",
-        sentence=(
+        sentence=context.told(
             f"A prompt of {longest:,.0f} tokens ({longest / pool:.0%} of the pool, others hold {resident:,.0f}) waits at the head until "
             f"most others have ended: in {drained:.0%} of the queueing lines no more than half of the peak of {peak:.0f} runs."
         ),
@@ -84,7 +84,7 @@ def _by_free_tokens(context: Context, rank: RankLoad) -> Finding | None:
     return Finding(
         id="head-of-line",
         title="One large request holds the queue",
-        sentence=(
+        sentence=context.told(
             f"Requests wait while {free:,.0f} of {pool:,} tokens are free, enough for several of the usual {resident:,.0f}, and no more "
             f"than half of the peak of {peak:.0f} runs: the head of the queue needs more than is free."
         ),

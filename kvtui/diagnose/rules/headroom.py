@@ -9,12 +9,12 @@ from kvtui.diagnose.failures import runtime_oom
 from kvtui.diagnose.machine import known_gpus, nvml_at
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding, Ruled
+from kvtui.domain.lowering import lowered_fraction
 from kvtui.domain.reading import Known
 from kvtui.domain.units import GIB
 
 RED_GIB: Final = 2.0
 AMBER_GIB: Final = 3.0
-_STEP: Final = 0.02
 
 
 @rule("headroom")
@@ -24,7 +24,10 @@ def headroom(context: Context) -> Finding | None:
     free, pre, fraction = (read(reading) for reading in (context.account.headroom_gib, context.account.pre_gib, context.account.fraction))
     if crash is None and (free is None or free >= AMBER_GIB or not context.came_up):
         return _now(context) if context.came_up else None
-    lower = f" to {fraction - _STEP:.2f} (frees {pre * _STEP:.1f} GiB)" if fraction is not None and pre is not None else ""
+    chosen = lowered_fraction(context.account)
+    lower = f" to {chosen:.2f}" if chosen is not None else ""
+    if chosen is not None and fraction is not None and pre is not None:
+        lower += f" (frees {pre * (fraction - chosen):.1f} GiB)"
     advice = (
         f"Lower --mem-fraction-static{lower}: what fails after the start is activations, which live in what the pool leaves.",
         "For an out-of-memory in prefill halve --chunked-prefill-size; in decode lower --max-running-requests.",

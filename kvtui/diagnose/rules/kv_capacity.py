@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import Context, count, first_at, proof, read
-from kvtui.diagnose.pressure import pressure_of
+from kvtui.diagnose.pressure import FULL, prefill_bound, pressure_of
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding, Ruled
 
@@ -13,6 +13,8 @@ def kv_capacity(context: Context) -> Finding | None:
     """Queue, running below the cap, pool full by use (facts/diagnoses.md V1)."""
     pressure, rank = pressure_of(context), context.rank
     if pressure is None or rank is None or pressure.at_cap or not pressure.pool_full:
+        return None
+    if pressure.usage_peak < FULL and prefill_bound(context):
         return None
     pool, resident = count(context.account.tokens_reported), read(context.workload.resident)
     size = f"the {pool:,} tokens of the pool" if pool is not None else "the tokens of the KV pool"
@@ -41,7 +43,7 @@ def kv_capacity(context: Context) -> Finding | None:
     return Finding(
         id="kv-capacity",
         title="KV capacity limits concurrency",
-        sentence=(
+        sentence=context.told(
             f"{pressure.running:.0f} run, {pressure.queued:.0f} wait: {size} are {pressure.usage:.0%} full "
             f"(up to {pressure.usage_peak:.0%}){each}; {told}."
         ),

@@ -6,6 +6,7 @@ from kvtui.diagnose.context import ENOUGH_S, ENOUGH_TICKS, Context, read
 from kvtui.diagnose.registry import rule
 from kvtui.diagnose.rules.healthy import healthy
 from kvtui.domain.finding import Evidence, Finding
+from kvtui.domain.units import duration
 
 
 @rule("not-enough-data")
@@ -16,6 +17,7 @@ def not_enough_data(context: Context) -> Finding | None:
     load = context.workload
     unit = "samples" if context.sampled else "lines"
     s = "" if context.told_by.endswith("s") else "s"
+    title = "Not enough data yet"
     if load.empty:
         seen, need = (
             f"{context.told_by} show{s} a start and no load",
@@ -25,18 +27,19 @@ def not_enough_data(context: Context) -> Finding | None:
             seen = f"{context.told_by} show{s} neither a whole start nor load"
     else:
         span = read(load.span_s)
-        told = f"over {span:.0f} seconds" if span is not None else "without times"
+        told = f"over {duration(span)}" if span is not None else "without times"
         seen = f"{context.told_by} show{s} {load.decode_lines} decode and {load.prefill_lines} prefill {unit} {told}, and no limit"
         need = f"{ENOUGH_S:.0f} seconds with at least {ENOUGH_TICKS} decode {unit}"
         rank = context.rank
         if span is not None and span >= ENOUGH_S and load.decode_lines >= ENOUGH_TICKS and rank is not None:
+            title = "No limit stands out"
             seen += (
                 f": a queue stands in {read(rank.queue_share) or 0.0:.0%} of them and KV usage peaks at {read(rank.usage_peak) or 0.0:.0%}"
             )
             need = "a load that stays on one side: neither idle nor limited for most of the time"
     return Finding(
         id="not-enough-data",
-        title="Not enough data yet",
+        title=title,
         sentence=f"{seen}{';' if ': ' in seen else ':'} what limits it cannot be told yet; needs {need}.",
         axis="concurrency",
         confidence="low",

@@ -51,7 +51,7 @@ def prefill(context: Context) -> Finding | None:
     return Finding(
         id="prefill",
         title="Prefill limits throughput",
-        sentence=f"Prefill starves decode: {taken} ({numbers}).",
+        sentence=context.told(f"Prefill starves decode: {taken} ({numbers})."),
         axis="concurrency",
         confidence="low" if only else context.confidence,
         since=first_at(context),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvtui.diagnose.context import Context, count, first_at, proof, read
 from kvtui.diagnose.pressure import prefill_bound, pressure_of
 from kvtui.diagnose.registry import rule
-from kvtui.domain.admission import CLIP_NEW_TOKENS
+from kvtui.domain.admission import CLIP_NEW_TOKENS, bolder
 from kvtui.domain.finding import Evidence, Finding, Ruled
 
 
@@ -39,7 +39,7 @@ def reservation(context: Context) -> Finding | None:
     return Finding(
         id="reservation",
         title="Reservation limits concurrency",
-        sentence=(
+        sentence=context.told(
             f"Tokens are reserved, not used: {pressure.running:.0f} requests run at {pressure.usage:.0%} of {pool:,} tokens "
             f"while {pressure.queued:.0f} wait; admission charges up to {CLIP_NEW_TOKENS:,} tokens an answer."
         ),
@@ -59,9 +59,19 @@ def reservation(context: Context) -> Finding | None:
         ),
         fixes=("cap-max-new-tokens", "conservativeness"),
         advice=(
+            *_bolder(context),
             "Have clients send a realistic max_tokens: it needs no restart; only below 4,096 does it change the charge.",
             "Where many idle gaps reset the ratio, it clears by itself within 600 decode steps of steady load.",
         ),
         verify=("usage rises by 5 points or more at the same demand, and no retraction follows",),
         needs=("max_new_tokens of the requests and sglang:new_token_ratio (--enable-metrics) would turn the range into a number",),
     )
+
+
+def _bolder(context: Context) -> tuple[str, ...]:
+    """Which way the conservativeness goes, with the value that the option has too."""
+    today = context.conservativeness
+    lower = bolder(today)
+    if lower is None:
+        return ()
+    return (f"Lower --schedule-conservativeness from {today:g} to {lower:g}: less is held back; watch for retractions afterwards.",)

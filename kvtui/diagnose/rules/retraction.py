@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kvtui.diagnose.context import Context, proof, read, witness
 from kvtui.diagnose.registry import rule
+from kvtui.domain.admission import calmer
 from kvtui.domain.finding import Confidence, Finding, Ruled
+from kvtui.domain.units import duration
 
 _SUSTAINED_PER_MIN = 1.0
 _BURST_REQUESTS = 3
@@ -21,7 +23,7 @@ def retraction(context: Context) -> Finding | None:
     sustained = (rate is None and load.retractions >= _BURST_REQUESTS) or (rate is not None and rate > _SUSTAINED_PER_MIN)
     confidence: Confidence = "low" if not sustained else "high" if load.retractions >= _BURST_REQUESTS else "medium"
     often = (
-        f"{load.retractions} times in {span:.0f} s ({rate:.1f} a minute)"
+        f"{load.retractions} times in {duration(span)} ({rate:.1f} a minute)"
         if rate is not None and span is not None
         else f"{load.retractions} times"
     )
@@ -37,11 +39,15 @@ def retraction(context: Context) -> Finding | None:
         confidence=confidence,
         since=events[0].at,
         evidence=(proof(f"retracted {often}{raised}", load.retractions_per_min), *(witness(event) for event in events[-3:])),
-        ruled_out=(Ruled("kv-capacity", "the pool is not only full: it was given out to more requests than it can hold"),)
+        ruled_out=(
+            Ruled("kv-capacity", "the pool is not only full: it was given out to more requests than it can hold"),
+            Ruled("reservation", "more was given out than fits, so too little is held back, not too much"),
+        )
         if sustained
         else (),
         fixes=("conservativeness", "cap-max-new-tokens", "max-running-requests", "raise-fraction"),
         advice=(
+            *_calmer(context),
             "Have clients send max_tokens: without it the ratio is set from the whole context and cannot correct itself.",
             (
                 'A running server can be calmed: curl -X POST http://HOST:PORT/set_internal_state -H "Content-Type: application/json" '
@@ -49,4 +55,15 @@ def retraction(context: Context) -> Finding | None:
             ),
         ),
         verify=("no Retract line in 15 minutes at the same demand; running is lower and steadier",),
+    )
+
+
+def _calmer(context: Context) -> tuple[str, ...]:
+    """Which way the conservativeness goes, with the value that the option has too."""
+    today = context.conservativeness
+    higher = calmer(today)
+    if higher is None:
+        return (f"--schedule-conservativeness is {today:g} already; lowering it would retract more.",)
+    return (
+        f"Raise --schedule-conservativeness from {today:g} to {higher:g}: more is held back, so fewer are put back; never lower it here.",
     )

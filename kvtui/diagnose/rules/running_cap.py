@@ -38,7 +38,7 @@ def running_cap(context: Context) -> Finding | None:
     return Finding(
         id="running-cap",
         title="max_running_requests limits concurrency",
-        sentence=(
+        sentence=context.told(
             f"Running is pinned at {cap}{' requests, which looks like a cap' if guessed else ', the cap'}: {pressure.queued:.0f} wait "
             f"while KV usage is {pressure.usage:.0%}."
         ),

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from typing import Final
 
 from kvtui.diagnose.context import Context, read, witness
 from kvtui.diagnose.failures import runtime_oom
 from kvtui.diagnose.registry import rule
+from kvtui.diagnose.stalls import silence_of, stall_of
 from kvtui.domain.answers import Loads
 from kvtui.domain.events import Event
 from kvtui.domain.finding import Evidence, Finding, Ruled
 from kvtui.domain.http_reading import HttpReading
 from kvtui.domain.motion import FRESH_S, IDLE_REFRESH_S
-from kvtui.domain.reading import Known
-from kvtui.domain.samples import DECODE
+from kvtui.domain.reading import Known, Where
 from kvtui.domain.scrape import Scrape
+from kvtui.domain.units import duration
 
 _SILENT_S: Final = 10.0
-_TIMES_USUAL: Final = 5.0
-_STEADY: Final = 0.8
-_LOOK_BACK: Final = 10
+_LONG_S: Final = 300.0
+"""Seconds of silence from which on it is as likely that nobody asks any more: the log goes on, so something else lives."""
+_NOTABLE: Final = 0.1
+"""Share of the window from which on a stall that has ended is more than a hiccup."""
 _GONE: Final = frozenset(("refused", "unreachable", "timeout", "broken", "server-error"))
 
 
@@ -31,20 +31,22 @@ def server_stuck(context: Context) -> Finding | None:
     if not context.came_up or runtime_oom(context) is not None:
         return None
     event, told = _stop(context), _over_http(context)
-    quiet = None if told is not None or _seen_alive(context) else _silence(context)
+    quiet = None if told is not None or _seen_alive(context) else silence_of(context)
     if event is None and quiet is None and told is None:
-        return None
+        return _recovered(context)
     proofs = [*((witness(event),) if event is not None else ()), *((told,) if told is not None else ())]
     if quiet is not None:
         proofs.append(_silence_proof(context, *quiet))
     sign = told or (proofs[-1] if quiet is not None else None)
-    text = sign.text if sign is not None else "the log says it stopped"
+    text = (sign.text if sign is not None else "the log says it stopped").rstrip(".")
+    if event is None and told is None:
+        text = f"{text}; or its clients were cut off at full load and nothing has come since, which looks the same"
     return Finding(
         id="server-stuck",
         title="The server stopped working",
-        sentence=f"The scheduler does not move: {text[0].lower()}{text[1:].rstrip('.')}.",
+        sentence=f"The scheduler does not move: {text[0].lower()}{text[1:]}.",
         axis="concurrency",
-        confidence="high" if event is not None or _proven(context) else "medium",
+        confidence="high" if event is not None or _proven(context) else "low" if quiet is not None and quiet[0] >= _LONG_S else "medium",
         since=event.at if event is not None else sign.at if sign is not None and sign.at is not None else read(context.workload.last_at),
         evidence=tuple(proofs),
         ruled_out=_ruled(context, quiet is not None),
@@ -53,7 +55,42 @@ def server_stuck(context: Context) -> Finding | None:
             "Look at dmesg for a kill by the kernel and for Xid errors of the GPU.",
         ),
         verify=("running, queued and throughput move again at the same demand",),
-        needs=() if event is not None else ("the state of the scheduler process: stopped, dead or waiting; what is read cannot tell",),
+        needs=()
+        if event is not None
+        else (
+            "the state of the scheduler process: stopped, dead or waiting; what is read cannot tell",
+            *(("one small request by hand: an idle server answers it at once, a stuck one does not",) if told is None else ()),
+        ),
+    )
+
+
+def _recovered(context: Context) -> Finding | None:
+    """It stood still and went on: nothing that limits a server explains that."""
+    stall = stall_of(context)
+    if stall is None:
+        return None
+    long = duration(stall.seconds)
+    return Finding(
+        id="server-stuck",
+        title="The server stood still for a while",
+        sentence=f"No batch ran for {long} although {stall.running:.0f} requests were running; then they went on.",
+        axis="concurrency",
+        confidence="medium" if stall.share >= _NOTABLE else "low",
+        since=stall.since,
+        evidence=(
+            Evidence(
+                f"no batch line for {long} with {stall.running:.0f} running, and the next one shows requests still running",
+                str(Where("log", "first batch line after it", stall.line)),
+                stall.since,
+            ),
+        ),
+        ruled_out=(Ruled("client", "requests were running all the time: it was not idle"),),
+        advice=(
+            "Look at what happened on the machine at that time: dmesg, a paused or throttled container, swap, a debugger, storage.",
+            "A compilation or a garbage collection stops the scheduler too; if it comes back, py-spy dump --pid PID shows where it is.",
+        ),
+        verify=("batch lines come without such gaps at the same demand",),
+        needs=("what the machine did then: the log does not say why it stood still",),
     )
 
 
@@ -70,11 +107,11 @@ def _ruled(context: Context, quiet: bool) -> tuple[Ruled, ...]:
 def _silence_proof(context: Context, seconds: float, running: float) -> Evidence:
     if context.sampled:
         return Evidence(
-            f"no gauge has moved for {seconds:.0f} s although {running:.0f} requests were running", "metric: successive pages",
+            f"no gauge has moved for {duration(seconds)} although {running:.0f} requests were running", "metric: successive pages",
             read(context.workload.last_at),
         )  # fmt: skip
     return Evidence(
-        f"no batch line for {seconds:.0f} s although {running:.0f} requests were running", "log: last batch line against last line",
+        f"no batch line for {duration(seconds)} although {running:.0f} requests were running", "log: last batch line against last line",
         read(context.workload.last_at),
     )  # fmt: skip
 
@@ -92,7 +129,7 @@ def _over_http(context: Context) -> Evidence | None:
     failure = http.failures.get("metrics")
     if failure is not None and all(other.kind in _GONE for other in http.failures.values()):
         return Evidence(
-            f"it answered until {age:.0f} s ago and no longer does ({failure.reason.rstrip('.')})", place, context.stamp(http.scrape.at)
+            f"it answered until {duration(age)} ago and no longer does ({failure.reason.rstrip('.')})", place, context.stamp(http.scrape.at)
         )
     if http.scheduler_stuck and _was_running(context):
         return Evidence(
@@ -136,24 +173,9 @@ def _seen_alive(context: Context) -> bool:
 
 def _stop(context: Context) -> Event | None:
     """The first sign of an end that is not a wished one: after it no batch line followed."""
-    last = context.rank.last_line if context.rank is not None else None
+    newest = context.frame.timeline.last("line")
+    last = newest[0] if newest is not None else None
     for event in context.events("watchdog", "killed", "exception", "nccl", "health-failed", "leak"):
         if last is None or event.line > last or event.kind == "watchdog":
             return event
     return None
-
-
-def _silence(context: Context) -> tuple[float, float] | None:
-    """Seconds without a batch line and the requests that ran then, where that is unlike the time before."""
-    silent, line = context.silent_s, context.frame.timeline
-    if silent is None or silent < _SILENT_S or any(context.events("exit")):
-        return None
-    rows = list(line.where(DECODE))[-_LOOK_BACK:]
-    recent = [value for i in rows if not math.isnan(value := line.value("running", i))]
-    times = [time for time in line.column("at") if not math.isnan(time)]
-    if len(recent) < 3 or recent[-1] < 2 or recent[-1] < _STEADY * sum(recent) / len(recent):
-        return None
-    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
-    # The first gap is the wait for the first client; it says nothing of the pace under load.
-    usual = max(gaps[len(gaps) // 2 :], default=0.0)
-    return (silent, recent[-1]) if silent >= _TIMES_USUAL * usual else None

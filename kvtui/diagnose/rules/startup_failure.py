@@ -11,6 +11,7 @@ from kvtui.diagnose.registry import rule
 from kvtui.diagnose.start_limits import Explained, host_memory, small_pool, unbalanced
 from kvtui.domain.events import Event
 from kvtui.domain.finding import Evidence, Finding, Ruled
+from kvtui.domain.lowering import SPARE_GIB, fraction_to_start, free_at_capture
 
 _TITLES: Final[dict[Failure, str]] = {
     "fraction too low": "Start failed: the fraction leaves no room for KV",
@@ -24,8 +25,6 @@ _TITLES: Final[dict[Failure, str]] = {
     "exception": "Start failed with an exception",
     "exit": "The server ended before it was up",
 }
-_SPARE_GIB: Final = 3.0
-"""What graphs and activations want besides the pool."""
 
 
 @rule("startup-failure")
@@ -128,14 +127,11 @@ def _too_low(context: Context, event: Event | None) -> Explained:
 def _too_high(context: Context, failure: Failure) -> Explained:
     account, boot = context.account, context.boot
     pre, post, fraction = read(account.pre_gib), read(account.post_gib), read(account.fraction)
-    begins = (
-        [value for memory in boot.ranks for capture in memory.captures if (value := read(capture.begin_gib)) is not None] if boot else []
-    )
-    left = min(begins, default=None)
+    left, lower = free_at_capture(boot), fraction_to_start(account, boot)
     where = "in the capture of CUDA graphs" if failure == "capture" else "before the server was up"
     oom = failure == "out of memory" or any(context.events("out-of-memory"))
     had = f"; {left:.2f} GiB were free when it began" if left is not None else ""
-    if failure == "capture" and not oom and left is not None and left >= _SPARE_GIB:
+    if failure == "capture" and not oom and left is not None and left >= SPARE_GIB:
         return (
             f"an exception {where}{had}, so memory is not the likely reason",
             ("cuda-graph-max-bs",),
@@ -143,14 +139,12 @@ def _too_high(context: Context, failure: Failure) -> Explained:
             (Ruled("headroom", f"{left:.2f} GiB were free"),),
         )
     advice = []
-    if pre is not None and fraction is not None:
-        change = max(0.02, math.ceil((_SPARE_GIB - left) / pre * 100) / 100 if left is not None else 0.02)
-        lower = fraction - change
+    if pre is not None and fraction is not None and lower is not None:
         least = 1 - post / pre if post is not None else None
         if least is not None and lower <= least:
             advice.append(f"Lowering alone cannot help: below {least:.4f} no KV is left. Quantise the weights or use more GPUs.")
         else:
-            advice.append(f"Start with --mem-fraction-static {lower:.2f}: it leaves {pre * change:.1f} GiB more.")
+            advice.append(f"Start with --mem-fraction-static {lower:.2f}: it leaves {pre * (fraction - lower):.1f} GiB more.")
     else:
         advice.append("Lower --mem-fraction-static by 0.02 to 0.05.")
     advice.append("Or capture smaller batches: --cuda-graph-max-bs 16 (--cuda-graph-max-bs-decode from 0.5.15).")

@@ -24,7 +24,9 @@ def sub_pool(context: Context) -> Finding | None:
             return Finding(
                 id="sub-pool",
                 title=f"The {name} limits concurrency",
-                sentence=f"The {name} is {reading.value:.0%} full, the main pool {usage:.0%}: admission takes the smaller of the two.",
+                sentence=context.told(
+                    f"The {name} is {reading.value:.0%} full, the main pool {usage:.0%}: admission takes the smaller of the two."
+                ),
                 axis="concurrency",
                 confidence=context.confidence,
                 since=first_at(context),

@@ -1,0 +1,97 @@
+"""A stretch without any batch although requests were running: at the end, or with the same requests going on after it.
+
+An idle server is silent too. What tells the two apart is the next batch line: after idle time it starts with nothing running,
+after a stall with what ran before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from kvtui.diagnose.context import Context
+from kvtui.domain.reading import Known
+from kvtui.domain.samples import DECODE, Timeline
+
+_SHORTEST_S: Final = 10.0
+_TIMES_USUAL: Final = 5.0
+_KEPT: Final = 0.5
+"""Share of the requests running before that must still run after it."""
+_GROWN: Final = 1.25
+"""More than this share run where new ones have come, as after idle time."""
+_FEWEST: Final = 2.0
+"""A line on one request may be its last."""
+_STEADY: Final = 0.8
+"""Share of the batches before that the last one must have: else it drained."""
+_LOOK_BACK: Final = 10
+_PREFILLS_S: Final = 300.0
+"""Prompt tokens a second from which on a large prefill pass explains the gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """One such stretch, on the clock of the samples."""
+
+    since: float
+    seconds: float
+    running: float
+    line: int | None
+    """Log line of the first batch after it."""
+    share: float
+    """Of the window that is judged, 0 to 1."""
+
+
+def stall_of(context: Context) -> Stall | None:
+    """The longest stall of the window, or None. Pages prove none: kvtui itself may have stood still."""
+    if context.sampled:
+        return None
+    first, last = context.workload.first_at, context.workload.last_at
+    if not isinstance(first, Known) or not isinstance(last, Known):
+        return None
+    window = context.frame.timeline.since(first.value)
+    found = _longest(window)
+    if found is None:
+        return None
+    index, seconds, running = found
+    line, span = window.value("line", index), max(seconds, last.value - first.value)
+    return Stall(
+        window.value("at", index) - seconds, seconds, running, None if math.isnan(line) else int(line), seconds / span if span else 0.0
+    )
+
+
+def _longest(window: Timeline) -> tuple[int, float, float] | None:
+    """Row after the longest stall, its seconds, and the requests that ran before it."""
+    at, kind, running, new = (window.column(name) for name in ("at", "kind", "running", "new_token"))
+    gaps = sorted(later - earlier for earlier, later in itertools.pairwise(at) if later >= earlier)
+    usual = gaps[int(0.95 * len(gaps))] if gaps else math.inf
+    least = max(_SHORTEST_S, _TIMES_USUAL * usual)
+    best: tuple[int, float, float] | None = None
+    before = math.nan
+    for i in range(1, len(at)):
+        if kind[i - 1] == DECODE and math.isfinite(running[i - 1]):
+            before = running[i - 1]
+        gap = at[i] - at[i - 1]
+        if new[i - 1] >= _PREFILLS_S * gap or new[i] >= _PREFILLS_S * gap:
+            continue
+        same = _KEPT * before <= running[i] <= _GROWN * before and before >= _FEWEST
+        if gap >= least and same and (best is None or gap > best[1]):
+            best = i, gap, before
+    return best
+
+
+def silence_of(context: Context) -> tuple[float, float] | None:
+    """Seconds without a batch line and the requests that ran then, where that is unlike the time before."""
+    silent, line = context.silent_s, context.frame.timeline
+    if silent is None or silent < _SHORTEST_S or any(context.events("exit")):
+        return None
+    rows = list(line.where(DECODE))[-_LOOK_BACK:]
+    recent = [value for i in rows if not math.isnan(value := line.value("running", i))]
+    times = [time for time in line.column("at") if not math.isnan(time)]
+    if len(recent) < 3 or recent[-1] < 2 or recent[-1] < _STEADY * sum(recent) / len(recent):
+        return None
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    # The first gap is the wait for the first client; it says nothing of the pace under load.
+    usual = max(gaps[len(gaps) // 2 :], default=0.0)
+    return (silent, recent[-1]) if silent >= _TIMES_USUAL * usual else None
