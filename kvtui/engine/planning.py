@@ -34,6 +34,9 @@ class Planned:
     config: SizingConfig
     auto: AutoFraction | None
     notes: tuple[str, ...]
+    geometry: Geometry
+    deployment: Deployment
+    """With everything filled in that was assumed."""
 
 
 def known_model(name: str) -> Reading[Geometry]:
@@ -78,7 +81,7 @@ def plan(geometry: Geometry, request: PlanRequest) -> Planned:
         )
         if auto.note:
             notes.append(auto.note)
-    return Planned(config_for(geometry, deployment), auto, tuple(notes))
+    return Planned(config_for(geometry, deployment), auto, tuple(notes), geometry, deployment)
 
 
 def _refuse(geometry: Geometry, request: PlanRequest) -> None:

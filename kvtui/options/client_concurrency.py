@@ -7,6 +7,7 @@ from typing import Final
 
 from kvtui.domain.banding import band_of
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.finding import VerdictId
 from kvtui.domain.plan import Change
 from kvtui.domain.reading import Missing
 from kvtui.domain.throughput import predict
@@ -16,6 +17,8 @@ from kvtui.options.lever import lever, not_here, today, with_effect
 from kvtui.options.max_running_requests import room_in_pool
 
 _TITLE: Final = "more client concurrency"
+_UNPROVEN: Final = "nothing shows that the clients are the limit"
+_NO_QUEUE: Final[dict[VerdictId, str]] = {"healthy": _UNPROVEN, "server-stuck": "find out first why the server stood still"}
 _GROWTH: Final = 2.0
 """As far as a prediction is sound."""
 
@@ -26,9 +29,10 @@ def client_concurrency(context: OptionContext) -> Estimate:
     now = observed(context)
     if context.limit is not None and context.limit != "client":
         waiting = f": {now.queued:.0f} wait already" if isinstance(now, Observed) and now.queued >= 1 else f": the limit is {context.limit}"
-        return not_here(context, "client-concurrency", _TITLE, f"more clients only lengthen the queue{waiting}", restart=False)
+        why = _NO_QUEUE.get(context.limit, f"more clients only lengthen the queue{waiting}")
+        return not_here(context, "client-concurrency", _TITLE, why, restart=False)
     if context.limit is None or isinstance(now, Missing):
-        return not_here(context, "client-concurrency", _TITLE, "nothing shows that the clients are the limit", restart=False)
+        return not_here(context, "client-concurrency", _TITLE, _UNPROVEN, restart=False)
     return _more(context, now)
 
 

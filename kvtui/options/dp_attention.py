@@ -13,7 +13,7 @@ from kvtui.domain.reading import optional
 from kvtui.domain.units import GIB
 from kvtui.domain.what_if import is_capped
 from kvtui.options.context import POOL_LIMITS, OptionContext, finite
-from kvtui.options.effect import Effect
+from kvtui.options.effect import Effect, not_the_limit
 from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effect
 
 _TITLE: Final = "DP attention"
@@ -65,7 +65,7 @@ def dp_attention(context: OptionContext) -> Estimate:
     )
     if context.limit is not None and context.limit not in POOL_LIMITS:
         # Not 0 … +2 %: one public pair lost half where the pool was not the limit.
-        return with_effect(base, context, Effect(why=_UNKNOWN, idle=f"the pool is not the limit: {context.limit} is"))
+        return with_effect(base, context, Effect(why=_UNKNOWN, idle=not_the_limit(context, "the pool")))
     placed = with_effect(base, context, Effect(why=_UNKNOWN))
     # Two pools of half the size: a request larger than one of them no longer fits, so tokens do not rank it.
     return replace(placed, rank=0.0)

@@ -17,6 +17,8 @@ from kvtui.options.context import POOL_LIMITS, OptionContext, finite
 
 IDLE_GAIN: Final = 0.02
 """What a lever is worth at most when its limit does not bind."""
+NO_LIMIT: Final = frozenset({"healthy", "client"})
+"""Verdicts that say that the server holds nothing back."""
 UNKNOWN_LIMIT: Final = "what limits the server is not known yet"
 
 _OTHER_LIMIT: Final = {
@@ -66,11 +68,18 @@ def observed(context: OptionContext) -> Observed | Missing:
     return Observed(load, max(0.0, waiting), speed)
 
 
+def not_the_limit(context: OptionContext, what: str) -> str:
+    """Why a lever on ``what`` does nothing here, one clause: what limits instead, or that nothing does."""
+    if context.limit in NO_LIMIT:
+        return "nothing is held back: no request waits"
+    return f"{what} is not the limit: {context.limit} is"
+
+
 def standstill(context: OptionContext, clause: str) -> Effect:
     """The lever's limit does not bind: 0 … +2 %."""
     now = observed(context)
     if isinstance(now, Missing):
-        return Effect(why=f"{clause}; {now.reason}", idle=clause)
+        return Effect(why=now.reason, idle=clause)
     span = Range(now.tok_s, now.tok_s, now.tok_s * (1 + IDLE_GAIN), f"its limit does not bind: 0 … +{IDLE_GAIN:.0%}".replace("%", " %"))
     return Effect(tok_s=span, idle=clause, running=(now.running, now.running))
 

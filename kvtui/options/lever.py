@@ -140,4 +140,7 @@ def planned_reserve_gib(context: OptionContext) -> float | None:
     if chunk is None or not 0 < chunk < 1e6:
         return None
     world = (optional(context.account.identity.tp) or 1) * (optional(context.account.identity.pp) or 1)
-    return (512 + 1.5 * chunk) / 1024 + world / 8
+    reserve = (512 + 1.5 * chunk) / 1024 + world / 8
+    pre = finite(context.account.pre_gib)
+    # The rule is made for one card's chunk; a chunk spread over data-parallel ranks would ask for more than a card has.
+    return None if pre is not None and reserve >= pre else reserve

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Final
 
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.lowering import STEP, fraction_to_start, lowered_fraction
 from kvtui.domain.plan import Change
-from kvtui.domain.reading import Known, optional
-from kvtui.domain.what_if import what_if
+from kvtui.domain.reading import optional
 from kvtui.options.arithmetic import headroom_after, pool_after
 from kvtui.options.context import OptionContext, finite
 from kvtui.options.effect import Effect, of_pool
@@ -18,23 +17,7 @@ from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effe
 from kvtui.options.raise_fraction import SAFE_HEADROOM_GIB
 
 _TITLE: Final = "lower mem_fraction_static"
-_STEP: Final = 0.02
-"""What facts/diagnoses.md V24 gives back at least."""
-_LOWEST: Final = 0.05
-_RED_GIB: Final = 2.0
-"""Below it a long prompt is likely to run out of memory (facts/diagnoses.md V24)."""
 _URGENT: Final = 3.0
-
-
-def wanted(context: OptionContext, fraction: float) -> float:
-    """0.02 less, or as much as brings headroom to 2 GiB; on hundredths."""
-    chosen = round(math.ceil((fraction - _STEP) * 100 - 1e-6) / 100, 2)
-    while chosen > _LOWEST:
-        left = what_if(context.account, chosen).headroom_gib
-        if not isinstance(left, Known) or left.value >= _RED_GIB:
-            break
-        chosen = round(chosen - 0.01, 2)
-    return max(chosen, _LOWEST)
 
 
 @lever("lower-fraction")
@@ -56,7 +39,8 @@ def lower_fraction(context: OptionContext) -> Estimate:
         left = finite(context.account.headroom_gib)
         why = "no sign that memory outside the pool runs short" if left is None else f"headroom of {left:.1f} GiB is enough"
         return not_here(context, "lower-fraction", _TITLE, why)
-    return _at(context, wanted(context, fraction), urgent=True)
+    wanted = lowered_fraction(context.account) if failure is None else fraction_to_start(context.account, context.boot)
+    return _at(context, wanted if wanted is not None else fraction - STEP, urgent=True)
 
 
 def _without_pool(context: OptionContext) -> tuple[str, ...]:

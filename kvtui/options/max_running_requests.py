@@ -13,7 +13,7 @@ from kvtui.domain.plan import Change
 from kvtui.domain.reading import Missing, optional
 from kvtui.domain.units import GIB
 from kvtui.options.context import POOL_LIMITS, OptionContext, finite
-from kvtui.options.effect import Effect, cliff, observed, of_running, standstill
+from kvtui.options.effect import Effect, cliff, not_the_limit, observed, of_running, standstill
 from kvtui.options.flags import graph_batch_flag, micro_batch_call
 from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effect
 
@@ -45,7 +45,7 @@ def max_running_requests(context: OptionContext) -> Estimate:
         if spare is not None:
             return _shrink(context, cap, spare)
         base = today(context, "max-running-requests", f"raise max-running-requests above {cap:,}")
-        return with_effect(base, context, standstill(context, f"the cap of {cap:,} does not hold: {context.limit} does"))
+        return with_effect(base, context, standstill(context, not_the_limit(context, f"the cap of {cap:,}")))
     why, most = _why_not(context, cap), _holds(context)
     if why or cap is None or most is None:
         return not_here(context, "max-running-requests", _TITLE, why or "the pool or the size of a running request is unknown")
@@ -81,7 +81,7 @@ def _shrink(context: OptionContext, cap: int, fewer: int) -> Estimate:
         notes=(f"frees {freed:.2f} GiB" + (f": room for +{freed / pre:.4f} of fraction" if pre else ""),),
         change=Change(running_cap=fewer, headroom_gib=freed),
     )
-    idle = f"the cap of {cap:,} does not hold, {context.limit} does: it frees {freed:.2f} GiB, worth tokens only with a higher fraction"
+    idle = f"{not_the_limit(context, f'the cap of {cap:,}')}; it frees {freed:.2f} GiB, worth tokens only with a higher fraction"
     return with_effect(base, context, standstill(context, idle))
 
 

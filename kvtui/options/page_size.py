@@ -11,7 +11,6 @@ from kvtui.domain.reading import optional
 from kvtui.options.context import POOL_LIMITS, OptionContext, finite
 from kvtui.options.lever import IDLE, lever, not_here, today
 from kvtui.options.measured import by_change, measured
-from kvtui.options.priors import too_little
 
 _TITLE: Final = "page-size"
 _LARGE: Final = 64
@@ -39,7 +38,7 @@ def page_size(context: OptionContext) -> Estimate:
         notes=(f"half-full pages waste about {(running or 0.0) * _LARGE / 2:,.0f} tokens", "HiCache moves larger pages faster"),
     )
     placed = by_change(base, context, measured(Change(page=_LARGE), "page size"))
-    return replace(placed, rank=IDLE, why_not=f"not the limit here; {too_little('page size')}")
+    return replace(placed, rank=IDLE, why_not="not the limit here")
 
 
 def _smaller(context: OptionContext, page: int, share: float) -> Estimate:

@@ -87,6 +87,7 @@ def combine(context: OptionContext, estimates: Sequence[Estimate], options: Coll
         command=command.words,
         command_basis=command.basis,
         removed=command.removed,
+        change=change,
         beside=command.beside,
     )
 

@@ -10,7 +10,7 @@ from kvtui.domain.admission import CLIP_NEW_TOKENS, Interval, ratio_interval
 from kvtui.domain.reading import Missing
 from kvtui.domain.throughput import REFUSE_BEYOND
 from kvtui.options.context import OptionContext, finite
-from kvtui.options.effect import Effect, observed, of_running, standstill
+from kvtui.options.effect import Effect, not_the_limit, observed, of_running, standstill
 
 NO_LOAD: Final = "no load was judged, so nothing shows that the reservation limits"
 RESERVING: Final = frozenset({"kv-capacity", "reservation"})
@@ -86,7 +86,7 @@ def effect_of(context: OptionContext, least: Pair, most: Pair, *, pool_after: in
     ``pool_after``: tokens of the pool where that changes too.
     """
     if context.limit not in RESERVING:
-        return standstill(context, f"the reservation is not the limit: {context.limit} is")
+        return standstill(context, not_the_limit(context, "the reservation"))
     now, pool, resident = observed(context), context.pool, finite(context.workload.resident)
     if isinstance(now, Missing):
         return Effect(why=now.reason)

@@ -82,6 +82,8 @@ def with_stated(context: OptionContext, stated: Stated) -> OptionContext:
     running = min(users, room, float(cap) if cap is not None else math.inf)
     limit: VerdictId = "client" if running >= users else "running-cap" if cap is not None and cap <= room else "kv-capacity"
     load = _load(context, running, users - running, resident, _speed(context, now, running, resident))
+    if isinstance(load.gen_tput, Missing):
+        load = replace(load, gen_tput=Missing("nothing was measured at this load"))
     load = replace(load, prompt=Known(prompt, None, _SAID), output=_reading(output), resident=Known(resident, None, _SAID))
     others = tuple(finding for finding in context.findings if finding.axis != "concurrency")
     found = Finding(
@@ -169,7 +171,9 @@ def what_would_it_take(context: OptionContext, estimates: Sequence[Estimate], st
         if needed
         else "the pool is unknown"
     )
-    by_fraction = f" (fraction {fraction:.3f})" if fraction is not None and needed else ""
+    by_fraction = ""
+    if fraction is not None and needed:
+        by_fraction = f" (fraction {fraction:.3f})" if fraction < 1 else " (more than any fraction gives)"
     if not meets:
         return Answer(f"{told}{by_fraction}: no one or two levers reach it", needed, fraction, (), basis)
     first = ", ".join(meets[0].flags) or ", ".join(meets[0].options)

@@ -16,7 +16,9 @@ from kvtui.present import glyphs
 from kvtui.present.aside import Judgement, causes, headroom_judgement, ladder, shortcut
 from kvtui.present.figures import cell_text, fraction, gib, signed_pct, tokens
 from kvtui.present.line import BLANK, ELLIPSIS, Line, Span, Tone, cells, clean, clip_line, line_cells, pad, wrap
+from kvtui.present.plan_drawn import plan_line
 from kvtui.present.readings import finite, place, reason
+from kvtui.present.saved import followed_lines, followed_short
 from kvtui.present.state import ViewState
 
 LABEL: Final = 20
@@ -49,6 +51,11 @@ def formula(state: ViewState, width: int, height: int) -> Formula:
     else:
         lines += [*_what_if_pool(account, what_if), _headroom(account, what_if)]
         rest = shortcut(account, what_if, width)
+    if state.planned is not None:
+        lines.append(plan_line(state.planned, state.analysis, LABEL, FIGURE))
+    if state.followed is not None:
+        whole = followed_lines(state.followed, width)
+        rest = [*whole, BLANK, *rest] if len(lines) + len(whole) <= height else [followed_short(state.followed), *rest]
     lines = _spaced(_unfolded(lines, width), rest, height)
     shown = (*lines, *rest)
     shown += ladder(account, what_if, height - len(shown))

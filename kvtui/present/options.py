@@ -13,6 +13,7 @@ from kvtui.present.figures import NONE, gib, tokens
 from kvtui.present.line import BLANK, Line, Span, Tone, cells, clean, clip_line, line_cells, pad, pad_left, wrap
 from kvtui.present.plan_pane import command_text, labelled, plan_block, plan_foot, planned, proposal_foot, proposed
 from kvtui.present.state import ViewState
+from kvtui.present.stated import stated_foot
 
 RISKS: dict[str, tuple[str, Tone]] = {
     "none": (glyphs.GOOD, "good"),
@@ -183,12 +184,13 @@ def plan_flags(state: ViewState) -> tuple[str, ...]:
 
 
 def _foot(state: ViewState, width: int, height: int) -> list[Line]:
-    """What the marked options come to together; what is proposed where none is marked."""
+    """What the marked options come to together; what is proposed where none is marked. Before it the load that was stated."""
+    said = stated_foot(state, width)
     found = planned(state)
     if found is not None:
-        return [clip_line(line, width) for line in plan_foot(found, state)]
+        return [*said, *(clip_line(line, width) for line in plan_foot(found, state))]
     best = proposed(state) if height >= _ROOMY else None
-    return [] if best is None else [clip_line(line, width) for line in proposal_foot(best, state)]
+    return said if best is None else [*said, *(clip_line(line, width) for line in proposal_foot(best, state))]
 
 
 def copied(estimate: Estimate) -> str:

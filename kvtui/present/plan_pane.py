@@ -9,8 +9,11 @@ from typing import Final
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.plan import Plan, Word
 from kvtui.domain.units import gb_to_gib
+from kvtui.options.context import OptionContext
 from kvtui.options.of_analysis import context_of
 from kvtui.options.plan import best_safe, combine
+from kvtui.options.registry import estimates as levers
+from kvtui.options.stated import with_stated
 from kvtui.present import glyphs
 from kvtui.present.aside import headroom_judgement
 from kvtui.present.figures import NONE, gib, signed_pct, tokens
@@ -23,16 +26,30 @@ _LONGEST: Final = 20_000
 """Characters of a command that are copied."""
 
 
-def planned(state: ViewState) -> Plan | None:
+def context_at(state: ViewState, fraction: float | None) -> OptionContext:
+    """What the levers look at: under the stated load where one is stated."""
+    context = context_of(state.analysis, fraction)
+    return context if state.stated is None else with_stated(context, state.stated)
+
+
+def combined(state: ViewState) -> Plan | None:
     """The marked options that apply, combined; None where there are none."""
     if not any(e.id in state.plan and e.applies for e in state.estimates):
         return None
-    return combine(context_of(state.analysis, state.fraction), state.estimates, state.plan)
+    return combine(context_at(state, state.fraction), state.estimates, state.plan)
+
+
+def planned(state: ViewState) -> Plan | None:
+    """The same, as the session made it; made here where the state does not hold it."""
+    return state.planned if state.planned is not None or not state.plan else combined(state)
 
 
 def proposed(state: ViewState) -> Plan | None:
     """The best safe plan at today's fraction; None where nothing safe is known to gain."""
-    return best_safe(context_of(state.analysis), state.analysis.estimates)
+    context = context_at(state, None)
+    if state.stated is None:
+        return best_safe(context, state.analysis.estimates)
+    return best_safe(context, state.estimates if state.fraction is None else levers(context))
 
 
 def plan_foot(plan: Plan, state: ViewState) -> list[Line]:
@@ -119,7 +136,7 @@ def plan_block(estimate: Estimate, state: ViewState, width: int) -> list[Line]:
         return [BLANK, *plan_lines(marked, state, width)]
     if not estimate.applies:
         return []
-    alone = combine(context_of(state.analysis, state.fraction), state.estimates, {estimate.id})
+    alone = combine(context_at(state, state.fraction), state.estimates, {estimate.id})
     return [BLANK, *_command(alone, width)] if alone.command else []
 
 

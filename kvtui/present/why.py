@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 from kvtui.domain.finding import Evidence, Finding
 from kvtui.domain.frame import Analysis
+from kvtui.options.ceiling import is_possible
+from kvtui.options.of_analysis import context_of
 from kvtui.present import glyphs
 from kvtui.present.figures import clock
 from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, wrap
 from kvtui.present.option_names import option_name
+from kvtui.present.saved import followed_lines
 from kvtui.present.state import ViewState
 
 
@@ -19,6 +22,11 @@ def why(state: ViewState, width: int) -> tuple[Line, ...]:
     lines: list[Line] = []
     for finding in analysis.findings:
         lines += [*_finding(finding, state, width), BLANK]
+    if state.followed is not None:
+        lines += [*followed_lines(state.followed, width), BLANK]
+    reach = is_possible(context_of(analysis))
+    if reach:
+        lines += [(Span("How far it can go", "strong"),), *((Span(f"   {part}"),) for part in wrap(clean(reach), width - 3)), BLANK]
     if not analysis.findings:
         lines += [(Span("No verdict: nothing that was read can be judged.", "note"),), BLANK]
     return tuple(clip_line(line, width) for line in (*lines, *_notes(analysis, width)))

@@ -16,7 +16,7 @@ from kvtui.options.lever import LEVERS, lever
 from kvtui.options.registry import MODULES, estimates
 
 SHARED = {
-    "__init__", "arithmetic", "ceiling", "combined", "context", "effect", "flags", "launch", "lever", "measured", "of_analysis", "of_plan", "plan", "stated",
+    "__init__", "applied", "arithmetic", "ceiling", "combined", "context", "effect", "flags", "launch", "lever", "measured", "of_analysis", "of_plan", "plan", "simulate", "stated", "stated_text", "trial",
     "priors", "registry", "reservation", "resized",
 }  # fmt: skip
 

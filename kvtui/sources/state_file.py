@@ -1,0 +1,53 @@
+"""A small JSON file in the platform's folder for state, readable by its owner alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_LONGEST: Final = 1_000_000
+
+
+def state_folder(environ: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """Where this platform keeps a program's state: the XDG folder, else macOS's or Windows' own."""
+    env = os.environ if environ is None else environ
+    told = env.get("XDG_STATE_HOME", "")
+    if told and Path(told).is_absolute():
+        return Path(told) / "kvtui"
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "kvtui"
+    if platform == "win32" and env.get("LOCALAPPDATA"):
+        return Path(env["LOCALAPPDATA"]) / "kvtui"
+    return Path.home() / ".local" / "state" / "kvtui"
+
+
+def read_state(path: Path) -> object:
+    """What the file holds; None where there is none, or nothing that can be read."""
+    try:
+        with path.open("rb") as file:
+            return json.loads(file.read(_LONGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_state(path: Path, data: object) -> str:
+    """Replace the file as a whole, mode 0600; returns why that failed, or an empty string."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(data, file)
+        # A draft that was left behind by an older run may have another mode.
+        draft.chmod(0o600)
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        return f"Progress is not kept: {error.strerror or 'the file cannot be written'}."
+    return ""
