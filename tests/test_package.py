@@ -43,6 +43,13 @@ def test_themes_are_in_the_wheel(wheel):
         assert f"kvtui/themes/{path.name}" in names
 
 
+def test_lessons_are_in_the_wheel(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    lessons = sorted((ROOT / "kvtui" / "guide" / "lessons").glob("*/lesson.toml"))
+    assert len(lessons) >= 8
+    assert {f"kvtui/guide/lessons/{path.parent.name}/lesson.toml" for path in lessons} <= set(names)
+
+
 def test_the_installed_wheel_reads_a_log_and_opens_the_console(wheel, tmp_path):
     # The run-time packages come from this environment; kvtui itself only from the wheel.
     home = tmp_path / "venv"

@@ -1,0 +1,95 @@
+"""What the lesson pane shows, as plain data: texts with their figures filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kvtui.guide.facts import Facts
+from kvtui.guide.fill import fill
+from kvtui.guide.lesson import Ask, Lesson
+from kvtui.guide.play import Feedback, Mark, Play, result
+
+ChoiceState = Literal["open", "pointed", "right"]
+GO_ON: Final = "⏎ go on · ⌫ back · G hide"
+KEYS: Final = {
+    "choose": "↑↓ · ⏎ answer · H hint · ⌫ back",
+    "number": "0–9 · ⏎ answer · H hint · ⌫ back",
+    "move": "←→ · ⏎ done · H hint · ⌫ back",
+    "do": "⏎ done · H hint · ⌫ back",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card."""
+
+    heading: str
+    title: str
+    paragraphs: tuple[str, ...]
+    question: str = ""
+    choices: tuple[tuple[str, ChoiceState], ...] = ()
+    entry: str | None = None
+    """What was typed; None: nothing is to be typed."""
+    hints: tuple[str, ...] = ()
+    feedback: Feedback | None = None
+    keys: str = GO_ON
+
+
+def card(play: Play, facts: Facts | None, *, pointed: int = 0, entry: str = "") -> Card:
+    """The card of the step, or of the lesson's end. ``pointed``: the choice under the pointer. ``entry``: what was typed."""
+    step = play.step
+    if step is None:
+        return _end(play)
+    heading = f"Lesson {play.lesson.number} · {play.at + 1} of {len(play.lesson.steps)} · {play.lesson.title}"
+    paragraphs = tuple(fill(part, facts) for part in step.text.split("\n"))
+    ask = step.ask
+    if ask is None:
+        return Card(heading, step.title, paragraphs)
+    mark = play.mark(step)
+    feedback = play.feedback
+    if feedback is None and mark.done:
+        feedback = Feedback(right=True, text=fill(ask.after, facts))
+    return Card(
+        heading=heading,
+        title=step.title,
+        paragraphs=paragraphs,
+        question=fill(ask.question, facts),
+        choices=_choices(ask, mark, facts, pointed),
+        entry=entry if ask.kind == "number" and not mark.done else None,
+        hints=tuple(fill(text, facts) for text in ask.hints[: mark.hints]),
+        feedback=feedback,
+        keys=GO_ON if mark.done else KEYS[ask.kind],
+    )
+
+
+def _choices(ask: Ask, mark: Mark, facts: Facts | None, pointed: int) -> tuple[tuple[str, ChoiceState], ...]:
+    def state(index: int, *, right: bool) -> ChoiceState:
+        if mark.done:
+            return "right" if right else "open"
+        return "pointed" if index == pointed else "open"
+
+    return tuple((fill(choice.text, facts), state(index, right=choice.right)) for index, choice in enumerate(ask.choices))
+
+
+def _end(play: Play) -> Card:
+    found = result(play)
+    lines = [f"{found.first_time} of {found.asked} questions right at the first try."]
+    if found.tries or found.hints:
+        lines.append(f"{found.tries} wrong answers, {found.hints} hints, {found.told} told.")
+    for step in play.lesson.steps:
+        mark = play.mark(step)
+        if step.ask is not None and (mark.tries or mark.told):
+            lines.append(f"Worth another look: {step.title}")
+    lines.append("Nothing is hidden any more: look around, or go on with the next lesson.")
+    return Card(
+        heading=f"Lesson {play.lesson.number} · the end · {play.lesson.title}",
+        title="Done",
+        paragraphs=tuple(lines),
+        keys="⏎ next lesson · R again · q quit",
+    )
+
+
+def listed(lesson: Lesson) -> str:
+    """One line for a list of lessons."""
+    return f"{lesson.number}  {lesson.title} ({lesson.minutes} min): {lesson.summary}"

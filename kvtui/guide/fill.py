@@ -1,0 +1,40 @@
+"""Placeholders of a lesson's texts: ``{pool}`` becomes the figure of that name."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kvtui.guide.facts import NAME, Facts
+
+_PLACE: Final = re.compile(r"\{(" + NAME.pattern + r")\}")
+MOST_WORDS: Final = 120
+"""Words of a step's text."""
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names that a text asks for."""
+    return tuple(found[1] for found in _PLACE.finditer(text))
+
+
+def fill(text: str, facts: Facts | None) -> str:
+    """The text with its figures; an ellipsis stands for each while nothing has been read. A per cent sign stays with its number."""
+    said = _PLACE.sub(lambda found: facts.shown(found[1]) if facts is not None else "…", text)
+    return said.replace(" %", "\u00a0%")
+
+
+def number(text: str, facts: Facts) -> float | None:
+    """A bound or an answer: a number as written, else the fact of that name."""
+    try:
+        return float(text)
+    except ValueError:
+        return facts.value(text)
+
+
+def typed(text: str) -> float | None:
+    """What a person typed as a number: ``259,871``, ``260k``, ``17.0 GiB``, ``+124 %``; None where it is none."""
+    found = re.fullmatch(r"\s*([+\-−]?[0-9][0-9,_ ]*(?:\.[0-9]*)?|[+\-−]?\.[0-9]+)\s*([kKmM])?\s*(?:%|[A-Za-z/]{0,10})\s*", text[:40])
+    if found is None:
+        return None
+    value = float(re.sub(r"[,_ ]", "", found[1]).replace("−", "-"))
+    return value * {"k": 1e3, "m": 1e6}.get((found[2] or "").lower(), 1.0)
