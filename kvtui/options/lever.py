@@ -113,8 +113,10 @@ def _rank(estimate: Estimate, context: OptionContext) -> float:
     return min(gain, 0.9) if estimate.risk == "high" else SAFE + gain
 
 
+THIN_HEADROOM_GIB: Final = 2.0
+"""GiB of headroom below which a server is likely to run out of memory (facts/diagnoses.md V24)."""
 _TIERS: Final[tuple[tuple[float, Risk, str], ...]] = (
-    (2.0, "high", "likely to run out of memory at start or on the first long prompt"),
+    (THIN_HEADROOM_GIB, "high", "likely to run out of memory at start or on the first long prompt"),
     (3.0, "medium", "tight: a long prompt may run out of memory"),
     (5.0, "low", "enough as a rule; watch the lowest free memory under the longest real prompt"),
 )

@@ -18,7 +18,7 @@ from kvtui.options.context import POOL_LIMITS, OptionContext, finite
 from kvtui.options.effect import IDLE_GAIN, Effect, observed
 from kvtui.options.flags import fraction_flag, fraction_text
 from kvtui.options.launch import launch
-from kvtui.options.lever import fits_of, headroom_risk
+from kvtui.options.lever import THIN_HEADROOM_GIB, fits_of, headroom_risk
 from kvtui.options.raise_fraction import SAFE_HEADROOM_GIB, grid_above
 
 _ORDER: Final[tuple[Risk, ...]] = ("none", "low", "medium", "high")
@@ -102,8 +102,8 @@ def best_safe(context: OptionContext, estimates: Sequence[Estimate]) -> Plan | N
     """The combination with the best middle gain whose headroom stays at ``SAFE_HEADROOM_GIB`` or above.
 
     None where headroom or throughput is unknown, where nothing safe gains more than 2 %, or where no limit is known. Levers of high
-    risk are left out, and those that take something from clients. Where levers free memory outside the pool, the fraction goes as far as
-    that allows.
+    risk are left out, and those that take something from clients. Where levers free memory outside the pool, the fraction goes further,
+    but never to where it alone would leave less than ``THIN_HEADROOM_GIB``.
     """
     now = observed(context)
     if isinstance(now, Missing) or finite(context.account.headroom_gib) is None or context.limit is None:
@@ -137,11 +137,16 @@ def _safe(context: OptionContext, estimates: Sequence[Estimate], options: list[O
 
 
 def _highest(context: OptionContext, estimates: Sequence[Estimate], options: list[OptionId], plan: Plan) -> Plan:
-    """The fraction goes up on hundredths while the reserve stays."""
+    """The fraction goes up on hundredths while the reserve stays.
+
+    Memory that other levers free was not seen yet: without it the fraction must still not run out of memory by itself.
+    """
     pre, left = finite(context.account.pre_gib), plan.headroom_gib
     if pre is None or pre <= 0 or left is None or plan.fraction is None:
         return plan
-    fraction = math.floor((plan.fraction + (left - SAFE_HEADROOM_GIB) / pre) * 100 + 1e-6) / 100
+    freed = sum(e.change.headroom_gib for e in estimates if e.id in options and e.change.headroom_gib > 0)
+    spare = min(left - SAFE_HEADROOM_GIB, left - freed - THIN_HEADROOM_GIB)
+    fraction = math.floor((plan.fraction + spare / pre) * 100 + 1e-6) / 100
     fraction = round(min(fraction, _HIGHEST), 2)
     today = finite(context.account.fraction)
     if today is None or fraction < grid_above(today):

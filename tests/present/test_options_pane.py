@@ -106,7 +106,7 @@ def test_the_best_safe_plan_is_proposed_with_its_command():
     assert found is not None
     shown = text(plan_lines(found, state_a, 100, "best safe plan"))
     assert "best safe plan of 2" in shown
-    assert "--mem-fraction-static 0.92" in shown
+    assert "--mem-fraction-static 0.91" in shown
     assert proposed(ViewState(b.bare())) is None
     *_, effect, flags = rows(options(state_a, 140, 20, None))
     assert effect.startswith(" best safe plan: 216,7")
