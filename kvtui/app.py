@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 import traceback
@@ -12,53 +13,71 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 
-from kvtui.engine.analyse import estimates
-from kvtui.present import options, where, why
-from kvtui.present.figures import fraction
-from kvtui.present.help import help_lines
-from kvtui.present.line import Line
-from kvtui.present.loglines import lines as log_lines
-from kvtui.present.plan_pane import proposed
-from kvtui.present.state import ViewState
+from kvtui.ports import RefusedError
 from kvtui.views import style
 from kvtui.views.commands import COMMANDS, bindings, help_sections
-from kvtui.views.messages import Choose, Copy, Detail, Mark, Scrub
+from kvtui.views.dressed import DressedApp
+from kvtui.views.handover import HandoverApp
+from kvtui.views.later import levers, load_panes
+from kvtui.views.messages import Choose, Detail
+from kvtui.views.planning import PlanningApp
 from kvtui.views.screens.base import StateScreen
-from kvtui.views.screens.boots import BootsScreen
-from kvtui.views.screens.fraction import FractionScreen
 from kvtui.views.screens.main import MainScreen
 from kvtui.views.screens.text import TextScreen
-from kvtui.views.screens.timeline import TimelineScreen
-from kvtui.views.session import Estimates, Session
 
+# Presenters, levers and the other screens are imported where they are used: the first paint does not wait for them.
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from textual.binding import BindingType
     from textual.screen import Screen
 
     from kvtui.domain.frame import Analysis
-    from kvtui.ports import Feed
+    from kvtui.ports import Feed, PlanShelf
+    from kvtui.present.line import Line
+    from kvtui.present.state import ViewState
+    from kvtui.views.session import Estimates, Session
 
+UNREADABLE: Final = 3
+"""Exit status where nothing could be read, as for ``kvtui report``."""
 FAILED: Final = 70
 """Exit status after an error of kvtui's own (EX_SOFTWARE)."""
+BLURRED: Final = 5
+"""Analyses a paint in a terminal that does not have the focus."""
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
-def run_console(feed: Feed, *, theme: str | None = None, mouse: bool = True, target: str = "") -> int:
+def run_console(
+    feed: Feed,
+    *,
+    theme: str | None = None,
+    mouse: bool = True,
+    target: str = "",
+    shelf: PlanShelf | None = None,
+    write_report: Callable[[str, str], str] | None = None,
+) -> int:
     """Open the console on a feed until it is left; gives the exit status.
 
-    ``theme``: dark, light or ansi. ``target``: what is read, secrets removed.
+    ``theme``: name of a palette; None: what the terminal can show. ``target``: what is read, secrets removed.
+    ``shelf``: where plans are kept. ``write_report``: see ``HandoverApp.write_report``.
     """
-    app = KvtuiApp(feed, estimates, target=target, theme=f"kvtui-{theme}" if theme else style.DEFAULT)
-    app.plain_failure = True
+    if sys.__stderr__ is not None and not sys.__stderr__.isatty():
+        # Textual paints on standard error, which a person may have sent to a file.
+        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
+    app = KvtuiApp(feed, levers, target=target)
+    app.plain_failure = app.paint_early = True
+    app.suit_terminal(theme)
+    app.shelf, app.write_report = shelf, write_report
     app.run(mouse=mouse)
+    # The collector would walk every module once more at exit: a third of the time that leaving takes.
+    gc.freeze()
     if app.failure is not None:
         sys.stderr.write(f"kvtui: {app.failure}\n")
     return app.return_code or 0
 
 
-class KvtuiApp(App[None]):
+class KvtuiApp(PlanningApp, HandoverApp, DressedApp):
     """The console on one feed."""
 
     TITLE = "kvtui"
@@ -73,17 +92,34 @@ class KvtuiApp(App[None]):
         """
         super().__init__(css_path=[style.folder() / "base.tcss"])
         self._feed = feed
-        self._session = Session(levers)
+        self._begun = False
+        self._feed_end: asyncio.Task[None] | None = None
+        self._levers = levers
+        self._made: Session | None = None
         self._target = target
         self.plain_failure = False
         """True: an error of kvtui's own ends the console with a sentence; False: it is raised, for tests."""
+        self.paint_early = False
+        """True: what is needed to show an analysis is loaded beside the wait for the first one."""
         self.failure: str | None = None
-        self._wanted_theme = theme
+        self._blurred = False
+        self._unpainted = 0
+        """Analyses that came since the last paint."""
+        self.dress(theme)
         self.animation_level = "none"
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Named colours for themes that are not ours."""
-        return style.meanings()
+    @property
+    def _session(self) -> Session:
+        if self._made is None:
+            from kvtui.views.session import Session
+
+            self._made = Session(self._levers)
+        return self._made
+
+    @property
+    def target(self) -> str:
+        """What is read, secrets removed."""
+        return self._target
 
     @property
     def view_state(self) -> ViewState | None:
@@ -102,21 +138,46 @@ class KvtuiApp(App[None]):
 
     # -- life ---------------------------------------------------------------------------------
 
-    async def on_mount(self) -> None:
-        """Palettes, the main screen, signals, and the one worker."""
-        for palette in style.palettes():
-            self.register_theme(palette)
-        self.theme = self._wanted_theme if self._wanted_theme in self.available_themes else style.DEFAULT
-        # Mounted before the worker starts, so that the first analysis finds its panes.
-        await self.push_screen(MainScreen(self._target))
+    def on_mount(self) -> None:
+        """The main screen, signals, and the one worker."""
         self._signals(install=True)
+        # Mounted before the worker starts, so that the first analysis finds its panes.
+        self.call_after_refresh(self._begin)
+        # A screen that a key opens before that holds back what waits for the main screen's refresh.
+        self.set_timer(0.3, self._begin)
+
+    def get_default_screen(self) -> Screen[None]:
+        """The main screen at once: one pushed over an empty one would be a second full paint."""
+        return self.first_screen()
+
+    def _begin(self) -> None:
+        if self._begun:
+            return
+        self._begun = True
         # A group of its own: the command palette cancels the default one.
         self.run_worker(self._follow(), name="feed", group="feed")
+        self.run_worker(self._remember(), name="plans", group="plans")
+
+    def first_screen(self) -> MainScreen:
+        """The screen below all others."""
+        return MainScreen(self._target)
 
     async def on_unmount(self) -> None:
         """Let go of the source and of the signals."""
         self._signals(install=False)
-        await self._feed.close()
+        await self._close_feed()
+
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """Leave; sources begin to close while the terminal is being restored."""
+        self.workers.cancel_group(self, "feed")
+        with suppress(RuntimeError):  # no loop: nothing to close yet
+            self._close_feed()
+        super().exit(result, return_code, message)
+
+    def _close_feed(self) -> asyncio.Task[None]:
+        if self._feed_end is None:
+            self._feed_end = asyncio.get_running_loop().create_task(self._feed.close())
+        return self._feed_end
 
     def _signals(self, *, install: bool) -> None:
         """Leave by the door: without this a terminal that hangs up stays in the alternate screen."""
@@ -130,18 +191,44 @@ class KvtuiApp(App[None]):
                     loop.remove_signal_handler(number)
 
     async def _follow(self) -> None:
+        loading = asyncio.to_thread(load_panes) if self.paint_early else asyncio.sleep(0)
+        try:
+            first, _ = await asyncio.gather(self._feed.next(), loading)
+        except RefusedError as refusal:
+            self.failure = str(refusal)
+            self.exit(return_code=UNREADABLE)
+            return
+        self.show(first)
+        if self.paint_early:
+            # What was imported stays: the collector need not walk it again.
+            gc.collect()
+            gc.freeze()
+            gc.enable()
         while True:
             # The feed gives the newest analysis only, so a slow terminal never makes a queue of old ones.
             self.show(await self._feed.next())
 
+    def on_app_blur(self) -> None:
+        """Nobody looks at this terminal: paint less often."""
+        self._blurred = True
+
+    def on_app_focus(self) -> None:
+        """Somebody looks again: paint the newest at once."""
+        self._blurred = False
+        if self._unpainted:
+            self._paint()
+
     def show(self, analysis: Analysis) -> None:
-        """Paint an analysis, unless the screen is paused."""
+        """Paint an analysis, unless the screen is paused; in a terminal without the focus only every fifth."""
         before = self._session.state
         self._session.show(analysis)
         if self._session.state is not before:
-            self._paint()
+            self._unpainted += 1
+            if not self._blurred or self._unpainted >= BLURRED:
+                self._paint()
 
     def _paint(self) -> None:
+        self._unpainted = 0
         state = self._session.state
         if state is None:
             return
@@ -149,77 +236,13 @@ class KvtuiApp(App[None]):
             for screen in self.screen_stack:
                 if isinstance(screen, (StateScreen, TextScreen)) and screen.is_mounted:
                     screen.show(state)
-                elif isinstance(screen, TimelineScreen):
-                    screen.state = state
 
-    # -- what-if, plan, time ------------------------------------------------------------------
-
-    def _tell(self, problem: str) -> None:
-        if problem:
-            self.notify(problem, severity="warning", markup=False, timeout=4)
-
-    def action_nudge(self, change: float) -> None:
-        """Move the fraction of the what-if."""
-        self._tell(self._session.nudge(change))
-        self._paint()
-
-    def action_type_fraction(self) -> None:
-        """Ask for a fraction."""
-        state = self._session.state
-        start = fraction(state.fraction) if state is not None and state.fraction is not None else "0."
-        self.push_screen(FractionScreen(start), self._typed)
-
-    def _typed(self, wanted: float | None) -> None:
-        if wanted is not None:
-            self._session.set_fraction(wanted)
-            self._paint()
-
-    def action_today(self) -> None:
-        """Back to today's fraction and to the newest sample."""
-        self._session.today()
-        self._paint()
-
-    def action_best_plan(self) -> None:
-        """Mark what is proposed as the best safe plan; a second time takes it out again."""
-        state = self._session.state
-        if state is not None and state.plan:
-            self._session.clear_plan()
-        else:
-            self._tell(self._session.adopt(proposed(state) if state is not None else None))
-        self._paint()
-
-    def action_scrub(self, share: float) -> None:
-        """Move the time cursor by a share of what a chart shows."""
-        self._tell(self._session.scrub_by(share))
-        self._paint()
-
-    def on_scrub(self, message: Scrub) -> None:
-        """A chart asks for a time."""
-        self._session.scrub(message.at)
-        self._paint()
-
-    def on_mark(self, message: Mark) -> None:
-        """An option goes into the plan or out of it."""
-        if message.estimate.applies:
-            self._session.toggle(message.estimate.id)
-            self._paint()
-        else:
-            self._tell("this option does nothing here; it cannot be planned")
-
-    def on_copy(self, message: Copy) -> None:
-        """To the terminal's clipboard."""
-        self.copy_to_clipboard(message.text)
-        self.notify(message.text, title="copied", markup=False, timeout=3)
+    # -- copying, boots -----------------------------------------------------------------------
 
     def on_choose(self, message: Choose) -> None:
         """Another boot: the feed answers with it."""
         self._feed.choose(message.boot)
         self.notify(f"showing boot {message.boot + 1}", markup=False, timeout=2)
-
-    def action_pause(self) -> None:
-        """Hold still, or go on."""
-        self._session.pause()
-        self._paint()
 
     # -- screens ------------------------------------------------------------------------------
 
@@ -229,22 +252,38 @@ class KvtuiApp(App[None]):
 
     def action_why(self) -> None:
         """The proof of the verdicts."""
+        from kvtui.present import why
+
         self._open("Why", why.why)
 
     def action_where(self) -> None:
         """The origin of every number."""
+        from kvtui.present import where
+
         self._open("Where each number comes from", where.where)
+
+    def action_machine(self) -> None:
+        """GPUs, host, processes and sources."""
+        from kvtui.present.machine import machine_lines
+
+        self._open("Machine", machine_lines, whole=True)
 
     def action_log_lines(self) -> None:
         """The lines that matter."""
+        from kvtui.present.loglines import lines as log_lines
+
         self._open("Log: the lines that matter", lambda state, width: log_lines(state.analysis.frame, width), whole=True)
 
     def action_help(self) -> None:
         """Keys and words."""
+        from kvtui.present.help import help_lines
+
         self._open("Help", lambda _state, width: help_lines(help_sections(), width), whole=True)
 
     def on_detail(self, message: Detail) -> None:
         """All about one option; it follows the what-if."""
+        from kvtui.present import options
+
         wanted = message.estimate
 
         def make(state: ViewState, width: int) -> tuple[Line, ...]:
@@ -255,12 +294,16 @@ class KvtuiApp(App[None]):
 
     def action_boots(self) -> None:
         """The starts in this log."""
+        from kvtui.views.screens.boots import BootsScreen
+
         if self._session.state is not None and isinstance(self.screen, MainScreen):
             self.push_screen(BootsScreen(self._session.state, self._session.timelines))
 
     def action_timeline(self) -> None:
         """Large charts."""
         if self._session.state is not None and isinstance(self.screen, MainScreen):
+            from kvtui.views.screens.timeline import TimelineScreen
+
             screen = TimelineScreen()
             screen.state = self._session.state
             self.push_screen(screen)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, cast
 
 import click
 
 from kvtui import __version__
+from kvtui.cli_learn import guide, play_demo
+from kvtui.engine.late import LateFeed
+from kvtui.present.target import is_address, shown
 
 if TYPE_CHECKING:
     from kvtui.domain.frame import Analysis
     from kvtui.domain.process import FoundServer
+    from kvtui.ports import Feed
     from kvtui.wiring import Request
 
 EXIT_HEALTHY: Final = 0
@@ -65,10 +71,11 @@ def main(ctx: click.Context) -> None:
 
     TARGET is a server's address (http://host:30000, or :30000 on this machine) or its log: a file
     (plain, .gz or .zst), or - for a pipe. Without TARGET the server of this machine is found by its
-    processes. `report` prints the same without a screen. Nothing is ever changed on the server.
+    processes. `report` prints the same without a screen; `--demo` and `guide` need no server. Nothing is ever changed on the server.
     """
     if ctx.invoked_subcommand is None:
-        ctx.invoke(console, target=None, theme=None, no_mouse=False, model=None, boot=None, api_key_file=None, log=None)
+        unset = dict.fromkeys(("target", "theme", "demo", "model", "boot", "api_key_file", "log"))
+        ctx.invoke(console, **unset, no_mouse=False, speed=1.0)
 
 
 @main.command(short_help="Open the console (the default).")
@@ -77,26 +84,45 @@ def main(ctx: click.Context) -> None:
 @_BOOT
 @_KEY_FILE
 @_LOG
-@click.option("--theme", help="Palette: dark, light or ansi.")
+@click.option("--demo", is_flag=False, flag_value="", metavar="[SCENARIO]", help="A simulated server in place of TARGET; list names them.")
+@click.option("--speed", type=click.FloatRange(1, 60), default=1.0, help="Seconds of the demo a second, 1 to 60.")
+@click.option("--theme", help="Palette: dark, light, contrast, ansi or mono. Default: what the terminal can show.")
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, so that text can be selected.")
-def console(target: str | None, theme: str | None, no_mouse: bool, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
+def console(target: str | None, theme: str | None, no_mouse: bool, demo: str | None, speed: float, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
     """Open the console on TARGET: a log, - for a pipe, or the address of a server; without it, on the server of this machine."""
+    if demo is not None:
+        if target is not None:
+            raise click.UsageError("--demo plays a server of its own: leave TARGET out.")
+        sys.exit(play_demo(demo, speed=speed, theme=theme, mouse=not no_mouse))
     if not sys.stdout.isatty():
         click.echo(f"The console needs a terminal. For a pipe or a file use: kvtui report {target or ''}".rstrip(), err=True)
         sys.exit(EXIT_USAGE)
-    from kvtui.sources.errors import Unreadable
-    from kvtui.wiring import open_feed
+    # Imports make no garbage worth a search; the console turns the collector on again.
+    gc.disable()
+    from kvtui.ports import RefusedError
 
     try:
-        request = _request(target, options)
-        if target == "-":
-            request = replace(request, stdin=_pipe())
-        feed = open_feed(request)
-    except Unreadable as error:
+        # What a person may have to be asked, or has mistyped, comes before the screen.
+        wanted = target if target is not None else _here()
+        stdin = _pipe() if target == "-" else None
+        make = partial(_open, wanted, stdin, options)
+        there = not isinstance(wanted, str) or is_address(wanted) or wanted == "-" or Path(wanted).exists()
+        feed: Feed = LateFeed(make) if there else make()
+    except RefusedError as error:
         _unreadable(error)
     from kvtui.app import run_console
+    from kvtui.sources.report_file import write_report
+    from kvtui.sources.saved_plans import SavedPlans
 
-    sys.exit(run_console(feed, theme=theme or "dark", mouse=not no_mouse, target=request.shown))
+    called = shown(wanted) if isinstance(wanted, str) else wanted.shown
+    sys.exit(run_console(feed, theme=theme, mouse=not no_mouse, target=called, shelf=SavedPlans(), write_report=write_report))
+
+
+def _open(wanted: str | FoundServer, stdin: BinaryIO | None, options: dict[str, Any]) -> Feed:
+    """The feed of the console; raises ports.RefusedError."""
+    from kvtui.wiring import open_feed
+
+    return open_feed(replace(_request(wanted, options), stdin=stdin))
 
 
 def _pipe() -> BinaryIO:
@@ -119,7 +145,7 @@ def _pipe() -> BinaryIO:
     return data
 
 
-def _request(target: str | None, options: dict[str, Any]) -> Request:
+def _request(target: str | FoundServer | None, options: dict[str, Any]) -> Request:
     """What the user asked for; without a target, the server that runs on this machine.
 
     Raises sources.errors.Unreadable where there is none, or several and nobody to ask.
@@ -133,10 +159,10 @@ def _request(target: str | None, options: dict[str, Any]) -> Request:
 
 def _here() -> FoundServer:
     from kvtui.present.found import found_lines, nothing_found
+    from kvtui.sources.discovery import discover
     from kvtui.sources.errors import Unreadable
-    from kvtui.wiring import servers_here
 
-    seen = servers_here()
+    seen = discover()
     if not seen.servers:
         raise Unreadable(nothing_found(seen))
     if len(seen.servers) == 1:
@@ -251,14 +277,15 @@ def _compare(analysis: Analysis, wanted: str, form: str, width: int | None) -> N
 @click.option("--swa-full-tokens-ratio", type=float, help="Sliding-window models.")
 @click.option("--mamba-full-memory-ratio", type=float, help="Hybrid state models.")
 @click.option("--disable-radix-cache", is_flag=True)
+@click.option("--load", help="What it is to serve, such as '64 users, 4k in, 500 out, 900 tok/s': the options answer for it.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def plan(model: str | None, form: str, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
-    """Compute the KV pool of MODEL: a config.json, its folder, or a well-known name such as Kimi-K2.5.
+    """Compute the KV pool of MODEL, and price what can be changed: a config.json, its folder, or a known name such as Kimi-K2.5.
 
     \b
     kvtui plan Kimi-K2.5 --sglang 0.5.9 --tp 8 --pre 94.04 --post 21.71 --fraction 0.88
     """  # noqa: D301 (click reads a backspace as: keep these lines)
-    from kvtui.present.plan import plan_line, plan_result, plan_text
+    from kvtui.present.plan import plan_line
 
     if options["json_lines"] and model is not None:
         raise click.UsageError("--json-lines takes its models from standard input: leave MODEL out.")
@@ -269,18 +296,18 @@ def plan(model: str | None, form: str, **options: Any) -> None:  # noqa: ANN401 
         return
     if model is None:
         raise click.UsageError("Name a model, or use --json-lines.")
+    from kvtui.present.plan_options import plan_told
     from kvtui.sources.errors import Unreadable
     from kvtui.wiring import planned
 
+    width = min(140, shutil.get_terminal_size((120, 40)).columns)
     try:
         found = planned(model, options)
+        click.echo(plan_told(found.config, found.notes, found.geometry, found.deployment, load=options["load"], form=form, width=width))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     except Unreadable as error:
         _unreadable(error)
-    if form == "json":
-        click.echo(json.dumps({**plan_result(found.config), "fraction": found.config.fraction, "assumed": list(found.notes)}, indent=2))
-        return
-    click.echo(plan_text(found.config))
-    for note in found.notes:
-        click.echo(f"assumed: {note}")
+
+
+main.add_command(guide)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from kvtui.domain.frame import Analysis, Frame
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kvtui.domain.boot import Scalar
+    from kvtui.domain.frame import Analysis, Frame
+    from kvtui.domain.saved_plan import SavedPlan
+
+
+class RefusedError(Exception):
+    """What was asked for cannot be shown at all; one sentence for the user."""
 
 
 class Clock(Protocol):
@@ -43,7 +52,10 @@ class Feed(Protocol):
     """What the screen asks of the engine; nothing here can reach a server."""
 
     async def next(self) -> Analysis:
-        """The newest analysis, as soon as it differs from the last one given; waits until then."""
+        """The newest analysis, as soon as it differs from the last one given; waits until then.
+
+        Raises RefusedError where there is nothing that could ever be shown.
+        """
         ...
 
     def choose(self, boot: int) -> None:
@@ -53,3 +65,49 @@ class Feed(Protocol):
     async def close(self) -> None:
         """End; ``next`` is not called again."""
         ...
+
+
+class PlanShelf(Protocol):
+    """Where plans are kept from one start of a server to the next."""
+
+    def save(self, plan: SavedPlan) -> str:
+        """Keep a plan; gives where, in words. Raises an exception with one sentence where that fails."""
+        ...
+
+    def load(self) -> tuple[SavedPlan, ...]:
+        """What was kept, oldest first."""
+        ...
+
+
+class DemoControl(Protocol):
+    """What can be done with a simulated server, and with no other."""
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the server a second."""
+        ...
+
+    @property
+    def paused(self) -> bool:
+        """True while its time stands."""
+        ...
+
+    def run_at(self, speed: float) -> None:
+        """Another speed, 1 to 60."""
+        ...
+
+    def hold(self, *, still: bool) -> None:
+        """Let its time stand, or run again."""
+        ...
+
+    def step(self, seconds: float) -> None:
+        """Let some seconds go by, also while time stands."""
+        ...
+
+    def apply(self, changes: Mapping[str, Scalar]) -> None:
+        """Restart it with other settings. Raises ValueError, with one sentence, for what cannot be changed."""
+        ...
+
+
+class DemoFeed(Feed, DemoControl, Protocol):
+    """A feed whose server is simulated."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +17,14 @@ from kvtui.domain.process import Discovery, FoundServer
 from kvtui.domain.reading import Known, Missing
 from kvtui.domain.sizing.deployment import Deployment
 from kvtui.engine.analyse import analyse
-from kvtui.engine.clock import WallClock, local_offset
+from kvtui.engine.clock import WallClock, local_offset, uptime
 from kvtui.engine.feed import SourceFeed
 from kvtui.engine.live import LiveSource, LogLike
+from kvtui.engine.paced import Paced
 from kvtui.engine.planning import Planned, PlanRequest, known_model, plan
 from kvtui.parse.redact import redact, safe
 from kvtui.ports import Source
+from kvtui.present.target import is_address, shown
 from kvtui.sources.discovery import discover
 from kvtui.sources.errors import Unreadable
 from kvtui.sources.logfile import LogSource
@@ -54,16 +55,7 @@ class Request:
     @property
     def shown(self) -> str:
         """The target as it may be shown: a URL's secrets removed, a path's folders left out."""
-        if isinstance(self.target, FoundServer):
-            return self.target.url or "the server on this machine"
-        if self.target == "-":
-            return "standard input"
-        return redact(self.target if is_address(self.target) else self.target.rsplit("/", 1)[-1] or self.target)
-
-
-def is_address(target: str) -> bool:
-    """True for what names a server to ask, not a file: a URL, or ``:PORT`` on this machine."""
-    return target.startswith(("http://", "https://")) or re.fullmatch(r":\d{1,5}", target) is not None
+        return shown(self.target) if isinstance(self.target, str) else self.target.shown
 
 
 def is_live(request: Request) -> bool:
@@ -128,6 +120,7 @@ def open_source(request: Request) -> Source:
 
 def _live_source(request: Request) -> LiveSource:
     """A running server: its endpoints, and where it runs here its log, the GPUs and the host."""
+    from kvtui.sources.found import FoundSource
     from kvtui.sources.gpus import GpuSource
     from kvtui.sources.host import HostSource
     from kvtui.sources.sglang import SglangSource
@@ -141,19 +134,24 @@ def _live_source(request: Request) -> LiveSource:
         http = SglangSource(address, clock, api_key=request.api_key)
     except ValueError as error:
         raise Unreadable(f"{redact(address)} cannot be asked: {error}") from None
-    here = found is not None
     log, notes = _log_of(request, found, clock)
-    pids = [process.pid for process in found.processes] if found is not None else []
+    host = HostSource(clock, _pids(found)) if found is not None else None
     return LiveSource(
         clock,
         log=log,
         http=http,
-        gpus=GpuSource(clock) if here else None,
-        host=HostSource(clock, pids) if here else None,
+        gpus=GpuSource(clock) if found is not None else None,
+        host=host,
         found=found,
+        finder=FoundSource(found, lambda now: host.watch(_pids(now))) if found is not None and host is not None else None,
         local_offset=local_offset(),
+        uptime=uptime,
         notes=(*notes, *(found.notes if found is not None else ())),
     )
+
+
+def _pids(found: FoundServer) -> list[int]:
+    return [process.pid for process in found.processes]
 
 
 def _full(target: str) -> str:
@@ -234,7 +232,7 @@ def open_feed(request: Request) -> SourceFeed:
     """
     if request.model is not None:
         read_geometry(request.model)
-    return SourceFeed(open_source(request), WallClock(), _Analyser(request.model))
+    return SourceFeed(open_source(request), WallClock(), Paced(_Analyser(request.model)))
 
 
 def planned(model: str, options: Mapping[str, Any]) -> Planned:

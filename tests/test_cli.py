@@ -35,7 +35,7 @@ def test_version_and_help():
 
 
 def test_without_a_target_a_report_says_what_was_looked_for(monkeypatch):
-    monkeypatch.setattr("kvtui.wiring.discover", lambda: Discovery((), ("Looked for processes named sglang::scheduler.",)))
+    monkeypatch.setattr("kvtui.sources.discovery.discover", lambda: Discovery((), ("Looked for processes named sglang::scheduler.",)))
     done = run("report")
     assert done.exit_code == 3
     assert "Looked for processes" in done.stderr
@@ -44,7 +44,7 @@ def test_without_a_target_a_report_says_what_was_looked_for(monkeypatch):
 
 def test_several_servers_and_nobody_to_ask_are_listed(monkeypatch):
     two = (FoundServer(Known(1), (), Known("a"), port=Known(30000)), FoundServer(Known(2), (), Known("b"), port=Known(30001)))
-    monkeypatch.setattr("kvtui.wiring.discover", lambda: Discovery(two, ()))
+    monkeypatch.setattr("kvtui.sources.discovery.discover", lambda: Discovery(two, ()))
     done = run("report")
     assert done.exit_code == 3
     assert ":30000" in done.stderr

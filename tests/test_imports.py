@@ -30,3 +30,12 @@ def test_headless_verbs_load_no_screen_and_no_live_library(args, tmp_path):
     code, _, loaded = done.stdout.strip().partition(" ")
     assert code == "0", done.stdout
     assert loaded == ""
+
+
+def test_the_first_paint_waits_for_nothing_that_it_does_not_show():
+    """Imports are most of the time to the first paint."""
+    probe = "import sys, kvtui.cli, kvtui.app; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.split()
+    late = {"plotext", "httpx", "prometheus_client", "pynvml", "sh", "zstandard"}
+    own = ("kvtui.domain", "kvtui.diagnose", "kvtui.options", "kvtui.twin", "kvtui.scenarios", "kvtui.wiring", "kvtui.guide")
+    assert not [name for name in loaded if name.split(".")[0] in late or name.startswith(own)]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from kvtui.ports import Clock
 
 T = TypeVar("T")
+
+_CANCELS: Final = 20
+_CANCEL_S: Final = 0.02
 
 
 class Readable(Protocol[T]):  # type: ignore[misc] # read gives T and nothing takes it; a covariant name would hide T's use in Follower
@@ -40,7 +43,8 @@ class Follower(Generic[T]):
             self._task = asyncio.ensure_future(self._run())
 
     async def _run(self) -> None:
-        while True:
+        # Not "for ever": a cancellation may be lost, see ``ended``.
+        while self._task is asyncio.current_task():
             reading = await self.source.read()
             self.newest = reading
             if self._took is not None:
@@ -57,11 +61,23 @@ class Follower(Generic[T]):
 
     async def close(self) -> None:
         """End the task and the source."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        task, self._task = self._task, None
+        if task is not None:
+            await ended(task)
         await self.source.close()
+
+
+async def ended(*tasks: asyncio.Task[None]) -> None:
+    """Cancel tasks until they have ended, for 0.4 s at most.
+
+    ``wait_for`` of Python 3.10 and 3.11 loses a cancellation that meets the result, so it is said again.
+    """
+    pending = set(tasks)
+    for _ in range(_CANCELS):
+        for task in pending:
+            task.cancel()
+        if pending:
+            _, pending = await asyncio.wait(pending, timeout=_CANCEL_S)
 
 
 async def within(seconds: float, waited: Awaitable[object]) -> None:

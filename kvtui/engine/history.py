@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -11,6 +12,8 @@ WHOLE: Final = 40_000
 """Newest rows that are kept as they came: several hours at one page a second."""
 THINNED: Final = 20_000
 """Older rows that are kept in all, spread evenly."""
+BACK_S: Final = 1.0
+"""Seconds by which a row may be older than the one before: samples are looked up by their time."""
 
 
 class History:
@@ -21,11 +24,16 @@ class History:
         self._store = SampleStore()
         self._rows = 0
         self._old = 0
+        self._last = -math.inf
 
     def extend(self, rows: Iterable[Mapping[str, float]], shift: float = 0.0) -> None:
-        """Add rows; ``shift`` seconds are added to their times."""
+        """Add rows; ``shift`` seconds are added to their times. A time that runs back, as of a clock that was set, begins anew."""
         for row in rows:
-            self._store.append({**row, "at": row["at"] + shift} if shift and "at" in row else row)
+            at = row.get("at", math.nan) + shift
+            if at < self._last - BACK_S:
+                self._store, self._rows, self._old = SampleStore(), 0, 0
+            self._last = self._last if math.isnan(at) else at
+            self._store.append({**row, "at": at} if shift else row)
             self._rows += 1
         if self._rows - self._old > 2 * self._whole:
             self._thin()

@@ -22,7 +22,7 @@ from kvtui.domain.http_reading import HttpReading, shifted
 from kvtui.domain.live_boot import boot_of, overlay, same_server
 from kvtui.domain.notice import Notice
 from kvtui.domain.process import FoundServer
-from kvtui.engine.follower import Follower, Readable, within
+from kvtui.engine.follower import Follower, Readable, ended, within
 from kvtui.engine.history import History
 from kvtui.engine.interruptions import ClockWatch
 from kvtui.engine.notices import notices
@@ -86,6 +86,7 @@ class LiveSource:
         self._history = History()
         self._events: deque[Event] = deque(maxlen=EVENTS_KEPT)
         self._wanted = -1
+        self._closed = False
         self._log_source = log
         self._log = Follower[Frame](log, clock, self._news, self._took_log) if log is not None else None
         self._http = Follower[HttpReading](http, clock, self._news, self._took_http) if http is not None else None
@@ -118,13 +119,14 @@ class LiveSource:
 
     def _jumped(self, notice: Notice, by: float) -> None:
         self._jumps.append(notice)
-        if by < 0:
-            # Samples are looked up by their time, which must not go back.
-            self._history = History()
-            self._events.clear()
+        if by < 0 and notice.at is not None:
+            end = notice.at + self._shift.seconds
+            self._events = deque((event for event in self._events if event.at is None or event.at <= end), maxlen=EVENTS_KEPT)
 
     async def read(self) -> Frame:
-        """The newest of everything as one frame."""
+        """The newest of everything as one frame; after ``close`` what was known then."""
+        if self._closed:
+            return self._frame()
         first = not any(f is not None and f.newest is not None for f in self._followers())
         if self._watching is None:
             self._watching = asyncio.ensure_future(self._watch.run())
@@ -197,7 +199,7 @@ class LiveSource:
         now = self._clock.now() + shift
         jumps = (replace(jump, at=_moved(jump.at, shift)) for jump in self._jumps)
         said = notices(http, jumps, now)
-        failed = (failure.reason for failure in http.failures.values()) if http is not None else ()
+        failed = (health.reason for health in http.health if health.state == "failed") if http is not None else ()
         told = (*(http.notes if http is not None else ()), *(gpus.notes if gpus is not None else ()))
         notes = (*self._notes, *(notice.text for notice in said), *failed, *told, *base.notes)
         return replace(
@@ -267,8 +269,9 @@ class LiveSource:
 
     async def close(self) -> None:
         """End every task and let go of every source."""
+        self._closed = True
         if self._watching is not None:
-            self._watching.cancel()
+            await ended(self._watching)
         followers = (*self._followers(), self._finder)
         await asyncio.gather(*(f.close() for f in followers if f is not None), return_exceptions=True)
 

@@ -14,7 +14,7 @@ from kvtui.domain.account import WhatIf
 from kvtui.domain.frame import Analysis
 from kvtui.domain.ledger import GpuLedger, PartKind
 from kvtui.domain.reading import Known
-from kvtui.present.line import Line, Span, Tone
+from kvtui.present.line import Edge, Line, Span, Tone
 
 EIGHTHS: Final = "▏▎▍▌▋▊▉"
 FILLS: Final[dict[Tone, tuple[str, str]]] = {
@@ -47,13 +47,6 @@ GHOST: Final = "┃"
 
 
 @dataclass(frozen=True, slots=True)
-class Edge(Span):
-    """Cells drawn over the colour of something else: where one part of a bar ends and the next begins, a line over a band."""
-
-    under: Tone = "free"
-
-
-@dataclass(frozen=True, slots=True)
 class Cut:
     """One part of a bar as it is drawn."""
 
@@ -75,16 +68,21 @@ def cuts(bar: GpuLedger) -> tuple[Cut, ...]:
     return tuple(drawn)
 
 
-def ghost(bar: GpuLedger, analysis: Analysis, what: WhatIf | None) -> float | None:
-    """Where the pool would end at the what-if, as a share of the bar; None where that is not known."""
+def ghost(bar: GpuLedger, analysis: Analysis, what: WhatIf | None, moved: float | None = None) -> float | None:
+    """Where the pool would end at the what-if, as a share of the bar; None where that is not known.
+
+    ``moved``: GiB by which a plan moves that end, in place of the what-if.
+    """
     today = analysis.account.kv_gib
-    if what is None or not isinstance(what.kv_gib, Known) or not isinstance(today, Known) or not bar.total_gib > 0:
+    if moved is None and what is not None and isinstance(what.kv_gib, Known) and isinstance(today, Known):
+        moved = what.kv_gib.value - today.value
+    if moved is None or not bar.total_gib > 0:
         return None
     end = 0.0
     for part in bar.parts:
         end += part.gib
         if part.kind == "kv":
-            place = (end + what.kv_gib.value - today.value) / bar.total_gib
+            place = (end + moved) / bar.total_gib
             return min(1.0, max(0.0, place)) if math.isfinite(place) else None
     return None
 

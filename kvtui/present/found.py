@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kvtui.domain.process import Discovery, FoundServer
 from kvtui.domain.reading import Known
+
+WITHOUT: Final = "Without a server: kvtui guide teaches triage on a simulated one, and kvtui --demo opens the console on it."
+"""What can be done where no server runs."""
 
 
 def found_lines(seen: Discovery) -> tuple[str, ...]:
@@ -22,4 +27,5 @@ def _line(server: FoundServer) -> str:
 def nothing_found(seen: Discovery) -> str:
     """What was looked for, and what to do."""
     looked = " ".join(seen.looked_for)
-    return f"No SGLang server was found on this machine. {looked} Give a log (kvtui server.log) or an address (kvtui http://host:30000)."
+    given = "Give a log (kvtui server.log) or an address (kvtui http://host:30000)."
+    return f"No SGLang server was found on this machine. {looked} {given} {WITHOUT}"

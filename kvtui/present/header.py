@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kvtui.domain.account import Identity
 from kvtui.domain.frame import Frame, SourceHealth
+from kvtui.domain.notice import Notice, NoticeKind
 from kvtui.domain.reading import Known
 from kvtui.present import glyphs
 from kvtui.present.figures import clock, stamp, version_text
@@ -12,6 +13,13 @@ from kvtui.present.readings import finite, text_or
 from kvtui.present.state import ViewState
 
 SEPARATOR = Span(f" {glyphs.BULLET} ", "dim")
+TAGS: dict[NoticeKind, str] = {
+    "restart": "restarted",
+    "frozen": "values stand still since",
+    "clock": "clock was set",
+    "suspended": "was suspended until",
+}
+"""What the header says of a notice; its time stands behind."""
 
 
 def header(state: ViewState, width: int) -> Line:
@@ -24,7 +32,17 @@ def header(state: ViewState, width: int) -> Line:
         left.append(Span(text, "strong" if tone_strong else "text"))
     if len(frame.boots) > 1:
         left += [SEPARATOR, Span(f"boot {frame.boots.index(frame.boots[frame.chosen]) + 1} of {len(frame.boots)}")]
-    return between(tuple(left), (*_right(state, frame), Span(" ")), width)
+    return between(tuple(left), (*_notice(frame.notices), *_right(state, frame), Span(" ")), width)
+
+
+def _notice(notices: tuple[Notice, ...]) -> Line:
+    """The most urgent notice in a few words; all of them stand among the notes of why."""
+    if not notices:
+        return ()
+    first = notices[0]
+    when = f" {clock(first.at)}" if first.at is not None else ""
+    more = f" +{len(notices) - 1}" if len(notices) > 1 else ""
+    return (Span(f"{glyphs.WARN} {TAGS[first.kind]}{when}{more}", "warn"), Span("  "))
 
 
 def _identity(identity: Identity) -> list[tuple[str, bool]]:

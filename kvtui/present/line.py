@@ -32,6 +32,13 @@ class Span:
     tone: Tone = "text"
 
 
+@dataclass(frozen=True, slots=True)
+class Edge(Span):
+    """Cells drawn over the colour of something else: where one part of a bar ends and the next begins, a line over a band."""
+
+    under: Tone = "free"
+
+
 Line = tuple[Span, ...]
 BLANK: Final[Line] = ()
 

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from kvtui.domain.account import WhatIf
-from kvtui.domain.frame import Analysis
+from kvtui.domain.frame import Analysis, Frame
 from kvtui.domain.ledger import GpuLedger
-from kvtui.domain.reading import Known
+from kvtui.domain.plan import Plan
+from kvtui.domain.reading import Known, Missing, Reading
 from kvtui.present import figures
 from kvtui.present.cuts import FILLS, GHOST, KINDS, bar_line, cuts, ghost
 from kvtui.present.glyphs import BAD
 from kvtui.present.line import BLANK, Line, Span, Tone, cells, clean, clip, clip_line, line_cells, pad, pad_left, wrap
+from kvtui.present.machine import gpu_hint
+from kvtui.present.plan_drawn import moved_gib, pool_gib
 from kvtui.present.state import ViewState
 
 NARROWEST: Final = 8
@@ -38,7 +41,7 @@ def memory_model(state: ViewState, width: int, height: int) -> MemoryModel:
     bars = analysis.ledgers
     heading: Line = (Span("GPU memory"),)
     if not bars:
-        words = wrap("no memory line was read: where the memory went is unknown", width)
+        words = wrap(_no_bars(analysis.frame), width)
         return MemoryModel(tuple((Span(line, "dim"),) for line in words[:height]), heading)
     heading = (*heading, Span(f" ─ {_count(bars)}", "dim"))
     legend = _legend(bars, width, max(1, height - 2))
@@ -65,12 +68,26 @@ def _count(bars: Sequence[GpuLedger]) -> str:
 def _foot(state: ViewState, width: int) -> tuple[Line, ...]:
     """What must be said about the bars: the what-if, and that a log does not know the card."""
     lines: list[Line] = []
-    if state.what_if is not None:
+    if state.planned is not None and pool_gib(state.planned, state.analysis) is not None:
+        lines.append(clip_line(_plan_line(state.planned, state.analysis), width))
+    elif state.what_if is not None:
         lines.append(clip_line(_what_if_line(state.analysis, state.what_if), width))
     if not all(bar.total_is_device for bar in state.analysis.ledgers):
         text = "card size not in log: bars start at free before weights"
         lines.append((Span(clip(text, width), "dim"),))
+    hint, tone = gpu_hint(state.analysis.frame)
+    if hint:
+        lines.append((Span(clip(clean(hint), width), tone),))
     return tuple(lines)
+
+
+def _no_bars(frame: Frame) -> str:
+    """Why there is no bar."""
+    said = "no memory line was read: where the memory went is unknown"
+    hint = clean(gpu_hint(frame)[0]) if frame.gpus is not None else ""
+    unknown = [gpu.memory.reason for gpu in frame.gpus.gpus if isinstance(gpu.memory, Missing)] if frame.gpus is not None else []
+    told = "; ".join(dict.fromkeys((*([hint] if hint else []), *(clean(text, 120) for text in unknown))))
+    return f"{said}; {told}" if told else said
 
 
 def _what_if_line(analysis: Analysis, what: WhatIf) -> Line:
@@ -78,13 +95,18 @@ def _what_if_line(analysis: Analysis, what: WhatIf) -> Line:
     if not isinstance(what.kv_gib, Known) or not math.isfinite(what.kv_gib.value):
         reason = "its size is not a number" if isinstance(what.kv_gib, Known) else what.kv_gib.reason
         return (Span(GHOST + " ", "changed"), Span(f"at {figures.fraction(what.fraction)} the pool is unknown: {clean(reason)}", "dim"))
+    left = what.headroom_gib.value if isinstance(what.headroom_gib, Known) else None
+    return _pool_ends(f"at {figures.fraction(what.fraction)}", today, what.kv_gib.value, left)
+
+
+def _plan_line(plan: Plan, analysis: Analysis) -> Line:
+    return _pool_ends("after the plan", analysis.account.kv_gib, pool_gib(plan, analysis) or 0.0, plan.headroom_gib)
+
+
+def _pool_ends(when: str, today: Reading[float], after: float, left: float | None) -> Line:
     before = f"{_gib(today.value)} → " if isinstance(today, Known) else ""
-    spans = [
-        Span(GHOST + " ", "changed"),
-        Span(f"pool ends at {figures.fraction(what.fraction)}: {before}{_gib(what.kv_gib.value)}", "changed"),
-    ]
-    if isinstance(what.headroom_gib, Known):
-        left = what.headroom_gib.value
+    spans = [Span(GHOST + " ", "changed"), Span(f"pool ends {when}: {before}{_gib(after)}", "changed")]
+    if left is not None:
         text, tone = (f"  free {_gib(left)}", "text") if left >= 0 else (f"  {BAD} {_gib(-left)} GiB too much", "bad")
         spans.append(Span(text, tone))  # type: ignore[arg-type]
     return tuple(spans)
@@ -111,11 +133,12 @@ def _bars(bars: Sequence[GpuLedger], state: ViewState, width: int, room: int) ->
     tail = max((len(text) for text in told), default=0)
     size = max(0, width - label - tail - 2)
     scale = max(bar.total_gib for bar in bars)
+    moved = moved_gib(state.planned, state.analysis) if state.planned is not None else None
     lines: list[Line] = []
     for group, name, text in zip(groups, names, told, strict=True):
         bar = group[0]
         length = max(1, round(size * bar.total_gib / scale)) if scale > 0 and math.isfinite(scale) else size
-        cut = bar_line(cuts(bar), length, ghost(bar, state.analysis, state.what_if)) if size >= NARROWEST else ()
+        cut = bar_line(cuts(bar), length, ghost(bar, state.analysis, state.what_if, moved)) if size >= NARROWEST else ()
         space = Span(" " * (size - line_cells(cut)))
         row = (Span(pad(name, label) + " ", "label"), *cut, space, Span(" " + pad_left(text, tail), "free"))
         lines.append(clip_line(row, width))

@@ -46,6 +46,13 @@ class Limit:
     high: float
     tone: Tone = "warn"
 
+    @property
+    def glyph(self) -> str:
+        """Its cells: a line, a band, or a denser band for what is planned, so that two bands differ without colour."""
+        if not self.high > self.low:
+            return "╌"
+        return "▒" if self.tone == "changed" else "░"
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -178,9 +185,8 @@ def legend(plot: Plot, width: int) -> Line:
         beyond = f" ▲ to {figure(high)}" if high is not None and high > plot.y1 else ""
         spans += [Span("━ ", one.tone), Span(f"{one.name}{beyond}  ", "text")]
     for limit in plot.limits:
-        glyph = "░ " if limit.high > limit.low else "╌ "
         beyond = " ▲ above" if limit.low > plot.y1 else ""
-        spans += [Span(glyph, limit.tone), Span(f"{limit.text}{beyond}  ", "text")]
+        spans += [Span(f"{limit.glyph} ", limit.tone), Span(f"{limit.text}{beyond}  ", "text")]
     if plot.cursor is not None:
         spans += [Span("│ ", "changed"), Span("cursor  ", "text")]
     if plot.marks:

@@ -213,7 +213,8 @@ def _option_row(estimate: Estimate) -> tuple[str, ...]:
     )
 
 
-def _options_section(estimates: tuple[Estimate, ...], ranks: int) -> Section | None:
+def options_section(estimates: tuple[Estimate, ...], ranks: int) -> Section | None:
+    """The table of options; None where there are none. ``ranks``: data-parallel ranks of the server."""
     if not estimates:
         return None
     each = (f"Tokens and fits of one data-parallel rank; tok/s of all {ranks}.",) if ranks > 1 else ()
@@ -233,7 +234,7 @@ def document(analysis: Analysis, target: str) -> Document:
     frame, boot = analysis.frame, analysis.frame.boot
     sections = [_verdict_section(finding) for finding in analysis.findings]
     sections.append(_memory_section(analysis.account))
-    parts = (_load_section(analysis), _options_section(analysis.estimates, optional(analysis.account.identity.dp) or 1))
+    parts = (_load_section(analysis), options_section(analysis.estimates, optional(analysis.account.identity.dp) or 1))
     sections += [section for section in parts if section is not None]
     events = [event for event in frame.events if event.kind not in {"boot", "ready"}]
     if events:

@@ -21,7 +21,8 @@ def _table(table: Table, width: int) -> list[str]:
     return lines
 
 
-def _section(section: Section, width: int) -> list[str]:
+def section_text(section: Section, width: int) -> list[str]:
+    """One section as lines of at most ``width`` columns where words allow it."""
     lines = [section.title]
     lines += [f"  {text}" for text in section.code]
     if section.table is not None:
@@ -35,5 +36,5 @@ def report_text(document: Document, width: int = 120) -> str:
     """The document as text of at most ``width`` columns where words allow it."""
     lines = [document.title, document.subtitle]
     for section in document.sections:
-        lines += ["", *_section(section, width)]
+        lines += ["", *section_text(section, width)]
     return "\n".join(lines) + "\n"

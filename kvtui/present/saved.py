@@ -66,9 +66,7 @@ def _judged(row: Compared, actual: float | None) -> tuple[str, Tone, str]:
     word = f"{off:+.1%}".replace("%", " %").replace("-", "−")
     if row.unit == "tok/s":
         inside = row.low is not None and row.high is not None and row.low <= actual <= row.high
-        return (
-            (glyphs.GOOD, "good", f"in range, {word}") if inside else (glyphs.WARN, "warn", f"out of range, {word}")
-        )
+        return (glyphs.GOOD, "good", f"in range, {word}") if inside else (glyphs.WARN, "warn", f"out of range, {word}")
     if row.unit == "GiB":
         away = actual - row.mid
         told = f"{away:+.2f} GiB".replace("-", "−")

@@ -13,6 +13,7 @@ from kvtui.present.figures import duration
 from kvtui.present.history import History, cap, ceiling, history, retractions, since
 from kvtui.present.latency import latency_rows, pool_split
 from kvtui.present.line import BLANK, Line, Span, Tone, between, clip_line, pad, pad_left
+from kvtui.present.plan_drawn import limits_after
 from kvtui.present.plot import Limit, Mark, Plot, Series, age, figure, legend, position, round_up, spark, top_of, x_ticks, y_ticks
 from kvtui.present.state import ViewState
 
@@ -265,7 +266,8 @@ def load_plot(state: ViewState, told: History, limits: tuple[float, float] | Non
     running, queued = told.points("running"), told.points("queued")
     series = (Series("running + queued", "label", told.line(stacked(running, queued))), Series("running", "kv-used", told.line(running)))
     most = cap(state.analysis, told.ranks)
-    drawn: list[Limit] = []
+    # First, so that the legend names the plan's: today's are in the rows above the chart.
+    drawn: list[Limit] = [] if state.planned is None else list(limits_after(state.planned, state.analysis, told.ranks))
     if limits is not None:
         drawn.append(Limit(f"admits {band_text(limits)}", *limits))
     if most is not None:

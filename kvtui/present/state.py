@@ -7,11 +7,17 @@ be painted again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kvtui.domain.account import WhatIf
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.frame import Analysis
+
+if TYPE_CHECKING:
+    # The state is needed before the first paint; levers are not.
+    from kvtui.domain.plan import Plan
+    from kvtui.domain.saved_plan import Followed
+    from kvtui.options.stated import Answer, Stated
 
 WidthClass = Literal["narrow", "normal", "wide"]
 """``narrow``: one pane at a time; ``normal``: four panes; ``wide``: four panes with room for charts."""
@@ -33,5 +39,13 @@ class ViewState:
     """The account at ``fraction``; None exactly where ``fraction`` is None."""
     estimates: tuple[Estimate, ...] = ()
     """Options at ``fraction`` (today's where that is None), best first."""
+    planned: Plan | None = None
+    """What ``plan`` comes to at ``fraction``; None where nothing is marked."""
+    stated: Stated | None = None
+    """The load that the operator stated; ``estimates`` and ``planned`` are for it."""
+    answer: Answer | None = None
+    """What the stated load would take; None where none is stated."""
+    followed: Followed | None = None
+    """A saved plan that this start carries out, beside what came of it."""
     paused_at: float | None = None
     """Where reading was frozen, on the source's clock; None: not paused."""

@@ -87,7 +87,7 @@ def timeline_model(
         return TimelineModel(words=((Span("no batch line yet: there is nothing to draw", "dim"),),), heading=heading)
     length = told.length
     heading = (*heading, Span(f" ─ {length}", "dim"), Span(" of everything kept" if span is None else "", "dim"))
-    of = _made_from(state.analysis, told)
+    of = (*_made_from(state.analysis, told), state.planned)
     if before is None or before.of != of:
         before = Charts(of, _plots(replace(state, cursor=None), told, width))
     cursor = told.now if state.cursor is not None and told.start <= told.now <= told.stop else None

@@ -155,9 +155,9 @@ class Child:
         atexit.unregister(self.kill)
 
     async def _gone(self, seconds: float) -> bool:
-        for _ in range(int(seconds / _POLL)):
-            if not self.alive:
-                return True
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while self.alive and loop.time() < end:  # noqa: ASYNC110 (sh tells no event)
             await asyncio.sleep(_POLL)
         return not self.alive
 

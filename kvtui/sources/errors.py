@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kvtui.ports import RefusedError
 
-class Unreadable(Exception):  # noqa: N818 - the message is a finished sentence for the person at the terminal
+
+class Unreadable(RefusedError):  # noqa: N818 - the message is a finished sentence for the person at the terminal
     """Nothing could be read; the message is one sentence that says what and why."""

@@ -7,13 +7,15 @@ from typing import Final, Literal
 
 from textual.binding import Binding
 
-Scope = Literal["app", "main", "formula", "options", "boots"]
+Scope = Literal["app", "main", "formula", "options", "boots", "demo", "lesson"]
 SECTIONS: Final[dict[Scope, str]] = {
     "app": "Everywhere",
     "main": "Main screen",
     "formula": "Formula",
     "options": "Options",
     "boots": "Boots",
+    "demo": "Demo: the server is simulated",
+    "lesson": "Lesson",
 }
 
 
@@ -59,6 +61,16 @@ COMMANDS: Final = (
     Command("down", "options", ("down", "j"), "↓", "down", "the option below", "move(1)"),
     Command("mark", "options", ("space",), "space", "plan", "mark the option for the plan, or take it out", "mark", footer=True),
     Command("detail", "options", ("enter",), "⏎", "detail", "flags, gain with its basis, risk, how to check", "detail", footer=True),
+    Command(
+        "simulate-option",
+        "options",
+        ("s",),
+        "s",
+        "simulate",
+        "play the load with this option, or with the plan it is part of",
+        "simulate",
+        footer=True,
+    ),
     Command("copy", "options", ("y",), "y", "copy flags", "copy the option's flags", "copy", footer=True),
     Command("copy-plan", "options", ("c",), "c", "copy plan", "copy the flags of all marked options", "copy_plan"),
     Command(
@@ -74,7 +86,30 @@ COMMANDS: Final = (
     Command("timeline", "main", ("t",), "t", "timeline", "large charts, and a cursor to scrub back", "app.timeline", footer=True),
     Command("log", "main", ("l",), "l", "log", "the lines of the log that matter", "app.log_lines", footer=True),
     Command("boots", "main", ("b",), "b", "boots", "the starts in this log, and what changed between two", "app.boots", footer=True),
-    Command("where", "main", ("w",), "w", "where from", "the origin of every number", "app.where", footer=True),
+    Command("machine", "main", ("m",), "m", "machine", "GPUs, host, processes and sources, each with its age", "app.machine", footer=True),
+    Command("where", "main", ("o",), "o", "origin", "where every number comes from", "app.where", footer=True),
+    Command(
+        "load",
+        "main",
+        ("w",),
+        "w",
+        "what would it take",
+        "state a load and a goal: 64 users, 4k in, 500 out, 900 tok/s; an empty line: as measured",
+        "app.state_load",
+    ),
+    Command("simulate", "main", ("s",), "s", "simulate", "play the load on the plan, before and after, with its spread", "app.simulate"),
+    Command("save-plan", "main", ("S",), "S", "save plan", "keep the plan: the next start is shown beside it", "app.save_plan"),
+    Command("explain", "main", ("question_mark",), "?", "explain", "what has the focus, in two sentences a word", "explain"),
+    Command("copy-focus", "main", ("y",), "y", "copy", "copy what has the focus: the verdicts, or a pane's figures as text", "copy_focus"),
+    Command(
+        "report",
+        "main",
+        ("e",),
+        "e",
+        "write report",
+        "the report as Markdown, secrets removed, in a file only you can read",
+        "app.write_report",
+    ),
     Command("boots-up", "boots", ("up", "k"), "↑", "up", "the boot above", "move(-1)"),
     Command("boots-down", "boots", ("down", "j"), "↓", "down", "the boot below", "move(1)"),
     Command("boots-show", "boots", ("enter",), "⏎", "show", "show that boot in all panes", "choose", footer=True),
@@ -82,6 +117,24 @@ COMMANDS: Final = (
         "boots-mark", "boots", ("space",), "space", "compare", "mark the boot to compare it with the selected one", "mark", footer=True
     ),
     Command("boots-close", "boots", ("escape", "b", "q"), "esc", "close", "back to the main screen", "close", footer=True),
+    Command(
+        "apply",
+        "demo",
+        ("A",),
+        "A",
+        "apply",
+        "restart the simulated server with the plan and the what-if's fraction",
+        "app.apply",
+        footer=True,
+    ),
+    Command("faster", "demo", ("greater_than_sign",), ">", "faster", "time runs faster, up to 60×", "app.speed(1)", footer=True),
+    Command("slower", "demo", ("less_than_sign",), "<", "slower", "time runs slower, down to 1×", "app.speed(-1)"),
+    Command("hold", "demo", ("P",), "P", "hold time", "the simulated time stands, or runs again", "app.hold"),
+    Command("forward", "demo", ("N",), "N", "ten seconds on", "ten seconds of the server go by at once", "app.forward"),
+    Command("answer", "lesson", ("enter",), "⏎", "answer", "answer the question, or go on; from a pane: back to the lesson", "to_lesson"),
+    Command("hint", "lesson", ("H",), "H", "hint", "a hint; after the last one, the answer", "hint"),
+    Command("again", "lesson", ("R",), "R", "again", "the lesson from its start, on its last card", "again"),
+    Command("lesson", "lesson", ("G",), "G", "lesson", "back to the lesson; from the lesson: the console alone, or both again", "lesson"),
     Command(
         "scrub-back",
         "app",
@@ -103,7 +156,7 @@ COMMANDS: Final = (
     Command("scrub-far-back", "app", ("left_curly_bracket", "shift+left"), "{", "scrub far back", "ten times that", "app.scrub(-0.1)"),
     Command("scrub-far-on", "app", ("right_curly_bracket", "shift+right"), "}", "scrub far on", "ten times that", "app.scrub(0.1)"),
     Command("pause", "app", ("p",), "p", "pause", "hold what is shown still; reading goes on", "app.pause"),
-    Command("help", "app", ("f1", "question_mark"), "?", "help", "keys, words and signs", "app.help", footer=True),
+    Command("help", "app", ("f1", "question_mark"), "F1", "help", "keys, words and signs", "app.help", footer=True),
     Command("palette", "app", ("ctrl+p",), "^p", "commands", "find a command by its name", "app.command_palette"),
     Command("suspend", "app", ("ctrl+z",), "^z", "suspend", "back to the shell; fg returns", "app.suspend_process", priority=True),
     Command("quit", "app", ("q", "ctrl+c", "ctrl+q"), "q", "quit", "leave; the server is not touched", "app.quit", footer=True),

@@ -50,3 +50,11 @@ class Scrub(Message):
         super().__init__()
         self.at = at
         """Seconds on the source's clock, or None: the newest."""
+
+
+class Simulate(Message):
+    """Play an option, or the plan that it is part of, on the twin."""
+
+    def __init__(self, option: str | None) -> None:
+        super().__init__()
+        self.option = option

@@ -12,8 +12,12 @@ from kvtui.domain.estimate import Estimate
 from kvtui.domain.frame import Analysis
 from kvtui.domain.plan import Plan
 from kvtui.domain.samples import Timeline
+from kvtui.domain.saved_plan import SavedPlan, followed
+from kvtui.options.registry import estimates as levers
+from kvtui.options.stated import Stated, what_would_it_take
 from kvtui.present.aside import account_at
 from kvtui.present.figures import fraction as shown
+from kvtui.present.plan_pane import combined, context_at
 from kvtui.present.readings import finite, reason
 from kvtui.present.server import LINE_SPAN, SPAN
 from kvtui.present.state import ViewState
@@ -50,34 +54,61 @@ class Session:
         """None until the first analysis."""
         self.timelines: dict[int, Timeline] = {}
         """Samples of each boot that was shown, by its index."""
+        self._hidden: frozenset[str] = frozenset()
+        self._saved: tuple[SavedPlan, ...] = ()
+
+    @property
+    def truth(self) -> Analysis | None:
+        """The newest analysis with nothing hidden."""
+        return self._newest
+
+    def hide(self, hidden: frozenset[str]) -> None:
+        """Leave "verdict" or "options" out of what is shown: a learner is to find them alone."""
+        if hidden != self._hidden:
+            self._hidden = hidden
+            if self.state is not None and self._newest is not None:
+                self.state = self._at(replace(self.state, analysis=self._shown(self._newest)), self.state.fraction)
+
+    def forget(self) -> None:
+        """Another server follows: nothing of this one is kept."""
+        self._newest, self.state = None, None
+        self.timelines.clear()
+
+    def _shown(self, analysis: Analysis) -> Analysis:
+        if "verdict" in self._hidden:
+            analysis = replace(analysis, findings=())
+        return replace(analysis, estimates=()) if "options" in self._hidden else analysis
 
     def show(self, analysis: Analysis) -> None:
         """Take a new analysis; while paused it is kept for later."""
         self._newest = analysis
+        analysis = self._shown(analysis)
         boot = analysis.frame.boot
         if boot is not None:
             self.timelines[boot.index] = analysis.frame.timeline
         if self.state is None:
-            self.state = ViewState(analysis, estimates=analysis.estimates)
+            self.state = self._at(ViewState(analysis), None)
         elif self.state.paused_at is None:
             self._take(self.state, analysis)
 
     def _take(self, state: ViewState, analysis: Analysis) -> None:
         if _boot(analysis) != _boot(state.analysis):
             # Another start has another fraction, another pool and other times: a what-if on the old one says nothing about it.
-            self.state = ViewState(analysis, width=state.width, estimates=analysis.estimates)
+            self.state = self._at(ViewState(analysis, width=state.width, stated=state.stated), None)
         else:
             self.state = self._at(replace(state, analysis=analysis, paused_at=None), state.fraction)
 
     def _at(self, state: ViewState, fraction: float | None) -> ViewState:
-        if fraction is None:
-            return replace(state, fraction=None, what_if=None, estimates=state.analysis.estimates)
-        return replace(
-            state,
-            fraction=fraction,
-            what_if=account_at(state.analysis.account, fraction),
-            estimates=self._estimates(state.analysis, fraction),
-        )
+        what_if = None if fraction is None else account_at(state.analysis.account, fraction)
+        moved = replace(state, fraction=fraction, what_if=what_if, followed=followed(state.analysis, self._saved))
+        if "options" in self._hidden:
+            return replace(moved, estimates=(), planned=None, answer=None)
+        if moved.stated is None:
+            options = state.analysis.estimates if fraction is None else self._estimates(state.analysis, fraction)
+            return _with_plan(replace(moved, estimates=options, answer=None))
+        context = context_at(moved, fraction)
+        options = levers(context)
+        return _with_plan(replace(moved, estimates=options, answer=what_would_it_take(context, options, moved.stated)))
 
     def set_fraction(self, fraction: float | None) -> None:
         """Look at another fraction; today's value or None ends the what-if."""
@@ -104,7 +135,7 @@ class Session:
     def toggle(self, option: str) -> None:
         """Mark an option for the plan, or take it out."""
         if self.state is not None:
-            self.state = replace(self.state, plan=self.state.plan ^ {option})
+            self.state = _with_plan(replace(self.state, plan=self.state.plan ^ {option}))
 
     def adopt(self, plan: Plan | None) -> str:
         """Mark the options of a plan and move to its fraction; returns why there is nothing to adopt, or an empty string."""
@@ -119,6 +150,18 @@ class Session:
         if self.state is not None:
             self.state = replace(self.state, plan=frozenset())
             self.set_fraction(None)
+
+    def state_load(self, stated: Stated | None) -> None:
+        """Answer for a load that the operator states; None or an empty one: for the measured load."""
+        if self.state is not None:
+            said = stated if stated is not None and stated != Stated() else None
+            self.state = self._at(replace(self.state, stated=said), self.state.fraction)
+
+    def remember(self, plans: tuple[SavedPlan, ...]) -> None:
+        """Plans that were kept, oldest first."""
+        self._saved = plans
+        if self.state is not None:
+            self.state = self._at(self.state, self.state.fraction)
 
     def scrub(self, at: float | None) -> None:
         """Look at another time; None: the newest."""
@@ -150,7 +193,12 @@ class Session:
             now = self.state.analysis.frame.now
             self.state = replace(self.state, paused_at=now if now is not None else math.nan)
         elif self._newest is not None:
-            self._take(replace(self.state, paused_at=None), self._newest)
+            self._take(replace(self.state, paused_at=None), self._shown(self._newest))
+
+
+def _with_plan(state: ViewState) -> ViewState:
+    """What the marks come to, computed once for all panes."""
+    return replace(state, planned=combined(state))
 
 
 def _boot(analysis: Analysis) -> int | None:

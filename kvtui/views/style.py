@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ def folder() -> Path:
     raise ThemeError("the folder 'themes' is missing from this installation")
 
 
+@lru_cache(maxsize=1)
 def palettes() -> tuple[Theme, ...]:
     """All palettes, by name.
 

@@ -111,3 +111,26 @@ async def test_choosing_a_boot_reads_the_log_again():
 async def test_a_finished_log_alone_stays_as_it_is():
     done = frame_of(log("founding_a.log"))
     assert await one(LiveSource(Clock(), log=Hand(done))) is done
+
+
+async def test_closing_ends_a_reader_that_loses_a_cancellation():
+    class Stubborn:
+        every = 1.0
+        lost = 0
+
+        async def read(self):
+            while self.lost < 3:
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    self.lost += 1
+            return live_log()
+
+        async def close(self):
+            pass
+
+    stubborn = Stubborn()
+    source = LiveSource(Clock(), http=Hand(http()), host=stubborn)
+    await source.read()
+    await asyncio.wait_for(source.close(), 5)
+    assert stubborn.lost == 3

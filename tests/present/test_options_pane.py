@@ -109,8 +109,8 @@ def test_the_best_safe_plan_is_proposed_with_its_command():
     assert "--mem-fraction-static 0.91" in shown
     assert proposed(ViewState(b.bare())) is None
     *_, effect, flags = rows(options(state_a, 140, 20, None))
-    assert effect.startswith(" best safe plan: 216,7")
-    assert flags == " --mem-fraction-static 0.92 --max-running-requests 192"
+    assert effect.startswith(" best safe plan: 202,3")
+    assert flags == " --mem-fraction-static 0.91 --max-running-requests 192"
     assert not any("best safe" in row for row in rows(options(state_a, 140, 11, None)))
     marked = rows(options(real(plan=frozenset({"fp8-kv"})), 140, 20, None))
     assert not any("best safe" in row for row in marked)

@@ -90,7 +90,7 @@ async def test_a_fraction_can_be_typed_and_nonsense_is_refused():
     ("key", "words"),
     [
         ("enter", "ruled out"),
-        ("w", "free before weights"),
+        ("o", "free before weights"),
         ("l", "71,201 lines read"),
         ("f1", "leave; the server is not touched"),
         ("t", "Timeline"),
@@ -240,7 +240,7 @@ async def test_equal_analyses_paint_nothing():
         assert sorted(painted) == ["formula", "memory", "options"]
 
 
-@pytest.mark.parametrize("theme", ["kvtui-dark", "kvtui-light", "kvtui-ansi"])
+@pytest.mark.parametrize("theme", ["kvtui-dark", "kvtui-light", "kvtui-contrast", "kvtui-ansi", "kvtui-mono"])
 async def test_every_palette_paints(theme):
     app = KvtuiApp(HandFeed(b.founding()), lambda _analysis, fraction: b.estimates(fraction), theme=theme)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -255,7 +255,7 @@ async def test_the_palette_of_commands_runs_one():
         await settle(pilot)
         found = {command.title: command for command in app.get_system_commands(app.screen)}
         assert "previous pane" in found
-        await found["where from"].callback()
+        await found["origin"].callback()
         await settle(pilot)
         assert isinstance(app.screen, TextScreen)
         assert "where from" not in {command.title for command in app.get_system_commands(app.screen)}

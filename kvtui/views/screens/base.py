@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.screen import Screen
 
-from kvtui.present.state import ViewState
+if TYPE_CHECKING:
+    from kvtui.present.state import ViewState
 
 
 class StateScreen(Screen[None]):

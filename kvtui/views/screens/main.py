@@ -10,16 +10,15 @@ from textual.geometry import Size
 from textual.widgets import Static
 
 from kvtui.present.frame_bars import footer, tabs
-from kvtui.present.header import header
 from kvtui.present.line import Line, Span, clean
-from kvtui.present.verdict import banners, strip
 from kvtui.views.commands import Scope, bindings, of
+from kvtui.views.messages import Copy
 from kvtui.views.screens.base import StateScreen
 from kvtui.views.widgets.formula_pane import FormulaPane
 from kvtui.views.widgets.lines import Bar
 from kvtui.views.widgets.memory_pane import MemoryPane
 from kvtui.views.widgets.options_pane import OptionsPane
-from kvtui.views.widgets.panel import Panel
+from kvtui.views.widgets.panel import LinePanel, Panel
 from kvtui.views.widgets.server_pane import ServerPane
 
 if TYPE_CHECKING:
@@ -55,6 +54,10 @@ class MainScreen(StateScreen):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST.width, "-narrow"), (FOUR.width, "-broad")]  # noqa: RUF012 (Textual declares it so)
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST.height, "-short"), (22, "-middle"), (FOUR.height, "-high")]  # noqa: RUF012
 
+    before: tuple[Scope, ...] = ()
+    beside: tuple[Scope, ...] = ()
+    """Further keys for the footer: some that take a key from the main screen, and some of the app's."""
+
     def __init__(self, target: str) -> None:
         super().__init__()
         self._target = clean(target, 200)
@@ -64,16 +67,23 @@ class MainScreen(StateScreen):
     def compose(self) -> ComposeResult:
         """The bars and the panes."""
         with Vertical(id="frame"):
-            yield Bar(id="header")
-            yield StripBar(id="strip")
-            yield Bar(id="tabs")
-            with Container(id="panes"):
-                yield MemoryPane(id="memory", classes="pane")
-                yield ServerPane(id="server", classes="pane")
-                yield FormulaPane(id="formula", classes="pane")
-                yield OptionsPane(id="options", classes="pane")
-            yield Bar(id="footer")
+            yield from self.console()
         yield Static("", id="small", markup=False)
+
+    @staticmethod
+    def console() -> ComposeResult:
+        """The bars and the panes, from top to bottom."""
+        yield Bar(id="header")
+        yield StripBar(id="strip")
+        yield Bar(id="tabs")
+        yield Container(
+            MemoryPane(id="memory", classes="pane"),
+            ServerPane(id="server", classes="pane"),
+            FormulaPane(id="formula", classes="pane"),
+            OptionsPane(id="options", classes="pane"),
+            id="panes",
+        )
+        yield Bar(id="footer")
 
     def on_mount(self) -> None:
         """Waiting for the first analysis is a state of its own, in words."""
@@ -83,40 +93,68 @@ class MainScreen(StateScreen):
 
     def show(self, state: ViewState) -> None:
         """Hand the state to every bar and pane; each paints what it must."""
-        self._state = state = replace(state, width=width_class(self.size))
+        from kvtui.present.header import header
+
+        self._state = state = replace(state, width=width_class(self.room(self.size)))
         self.set_class(self._has_banner(state), "-banner")
         self.query_one("#header", Bar).show(lambda width: (header(state, width),))
-        self.query_one("#strip", Bar).show(lambda width: strip(state, width, self._sentence_rows()).lines)
+        self.query_one("#strip", Bar).show(lambda width: self.verdicts(state, width))
         for pane in self._panes():
             pane.state = state
 
+    def verdicts(self, state: ViewState, width: int) -> tuple[Line, ...]:
+        """The verdict strip's lines."""
+        from kvtui.present.verdict import strip
+
+        return strip(state, width, self._sentence_rows()).lines
+
     @staticmethod
     def _has_banner(state: ViewState) -> bool:
+        from kvtui.present.verdict import banners
+
         return bool(banners(state))
 
     def _sentence_rows(self) -> int:
         """Lines for the proof of the first verdict: base.tcss gives the strip as many."""
-        if self.size.height < 22:
+        room = self.room(self.size)
+        if room.height < 22:
             return 0
-        return 2 if width_class(self.size) == "narrow" else 1
+        return 2 if width_class(room) == "narrow" else 1
+
+    def room(self, size: Size) -> Size:
+        """The part of a screen of that size that the console has."""
+        return size
 
     def on_resize(self, event: events.Resize) -> None:
         """Four panes, one, or a sentence."""
-        self.set_class(width_class(event.size) != "narrow", "-four")
-        wanted, there = f"{SMALLEST.width}×{SMALLEST.height}", f"{event.size.width}×{event.size.height}"
+        self.fit(event.size)
+
+    def fit(self, size: Size) -> None:
+        """Fit the panes into their part of a screen of that size."""
+        self.set_class(width_class(self.room(size)) != "narrow", "-four")
+        wanted, there = f"{SMALLEST.width}×{SMALLEST.height}", f"{size.width}×{size.height}"
         self.query_one("#small", Static).update(f"kvtui needs {wanted}; this terminal has {there}. Enlarge it.")
         if self._state is not None:
-            self.call_after_refresh(self.show, self._state)
+            self.call_after_refresh(self._again)
+
+    def _again(self) -> None:
+        """Show what is shown, at another size: the newest state, which may have come since the size changed."""
+        if self._state is not None:
+            self.show(self._state)
 
     def _panes(self) -> list[Panel[object]]:
         return [self.query_one(f"#{name}", Panel) for name in PANES]
 
     def _go(self, number: int) -> None:
+        self.turn_to(number)
+        self._panes()[number].focus()
+
+    def turn_to(self, number: int) -> None:
+        """Show a pane where only one fits; the focus stays."""
         self._current = number
         for index, pane in enumerate(self._panes()):
             pane.set_class(index == number, "-current")
         self.query_one("#tabs", Bar).show(lambda width: (tabs(NAMES, self._current, width),))
-        self._panes()[number].focus()
 
     def action_pane(self, name: str) -> None:
         """Go to a pane."""
@@ -132,12 +170,38 @@ class MainScreen(StateScreen):
         else:
             self._go(there)
 
+    def action_copy_focus(self) -> None:
+        """Copy the verdicts' sentences, or a pane's title and rows."""
+        from kvtui.present.copied import pane_text, verdict_text
+
+        pane = self.focused if isinstance(self.focused, LinePanel) else None
+        if pane is not None:
+            self.app.post_message(Copy(pane_text(pane.TITLE, pane.rows)))
+        elif self._state is not None:
+            self.app.post_message(Copy(verdict_text(self._state.analysis.findings)))
+
+    def action_explain(self) -> None:
+        """Say what the thing with the focus is: an option, the verdicts, or the words of a pane."""
+        from kvtui.present.glossary import entry_lines, in_rows, of_option, of_verdicts
+        from kvtui.views.screens.text import TextScreen
+
+        focused = self.focused
+        if isinstance(focused, OptionsPane):
+            entries = of_option(focused.pointed or "")
+        elif isinstance(focused, StripBar) and self._state is not None:
+            entries = of_verdicts(finding.id for finding in self._state.analysis.findings)
+        else:
+            pane = focused if isinstance(focused, LinePanel) else self._panes()[self._current]
+            entries = in_rows(pane.rows) if isinstance(pane, LinePanel) else ()
+        self.app.push_screen(TextScreen("What this is", lambda _state, width: entry_lines(entries, width), self._state))
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The footer shows the keys that work where the focus is."""
         focused = event.widget
         if focused.id in PANES:
             self._current = PANES.index(focused.id)
-        scopes: tuple[Scope, ...] = ("options", "main", "app") if isinstance(focused, OptionsPane) else ("main", "app")
+        scopes: tuple[Scope, ...] = (*self.before, "main", *self.beside, "app")
+        scopes = ("options", *scopes) if isinstance(focused, OptionsPane) else scopes
         keys = tuple((c.shown, c.title) for c in of(*scopes) if c.footer)
         dial = (("←→", "fraction"),)
 

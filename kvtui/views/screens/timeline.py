@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.reactive import var
-from textual.screen import Screen
 
 from kvtui.present.line import Line
 from kvtui.present.server import SPAN
-from kvtui.present.state import ViewState
 from kvtui.present.timeline import TimelineModel, timeline_model, zoomed
 from kvtui.views.messages import Scrub
+from kvtui.views.screens.base import StateScreen
 from kvtui.views.widgets.chart import chart
 from kvtui.views.widgets.gpu_bars import BarsPanel
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.geometry import Size
+
+    from kvtui.present.state import ViewState
 
 
 class TimelineView(BarsPanel[TimelineModel]):
@@ -95,8 +96,8 @@ class TimelineView(BarsPanel[TimelineModel]):
         self.post_message(Scrub(None))
 
 
-class TimelineScreen(Screen[None]):
-    """The view alone; whoever opens it sets ``state`` with each analysis, as for the panes."""
+class TimelineScreen(StateScreen):
+    """The view alone."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,t", "dismiss", "back")]
     CSS = "TimelineView { width: 1fr; height: 1fr; border: round $panel; }"
@@ -106,6 +107,10 @@ class TimelineScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """One view over the whole screen."""
         yield TimelineView()
+
+    def show(self, state: ViewState) -> None:
+        """Follow the state."""
+        self.state = state
 
     def on_mount(self) -> None:
         """The state may have been set before there was a view."""

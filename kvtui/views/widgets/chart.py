@@ -17,8 +17,7 @@ from typing import Final
 import plotext as plt
 
 from kvtui.domain.buckets import Run, is_usable
-from kvtui.present.cuts import Edge
-from kvtui.present.line import BLANK, Line, Span, Tone, cells, clip, pad_left
+from kvtui.present.line import BLANK, Edge, Line, Span, Tone, cells, clip, pad_left
 from kvtui.present.plot import Plot
 
 Cell = tuple[str, Tone, "Tone | None"]
@@ -78,7 +77,7 @@ def _limits(plot: Plot, grid: Grid) -> None:
         if low is None:
             continue
         high = _row(plot, min(limit.high, plot.y1), len(grid))
-        cell: Cell = ("░", limit.tone, limit.tone) if limit.high > limit.low else ("╌", limit.tone, None)
+        cell: Cell = (limit.glyph, limit.tone, limit.tone if limit.high > limit.low else None)
         for row in range(low if high is None else high, low + 1):
             grid[row] = [cell] * len(grid[row])
 

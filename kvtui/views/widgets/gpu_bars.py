@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from textual.content import Content
 
-from kvtui.present.cuts import Edge
-from kvtui.present.line import Line, Span, Tone
+from kvtui.present.line import Edge, Line, Span, Tone
 from kvtui.views.paint import STYLES
 from kvtui.views.widgets.panel import LinePanel
 
@@ -50,6 +49,10 @@ def bars(lines: tuple[Line, ...], *, blend: bool = True) -> Content:
 
 class BarsPanel(LinePanel[M]):
     """A pane of lines some of whose cells lie over the colour of something else."""
+
+    def row_content(self, line: Line) -> Content:
+        """One row; a shared cell shows both colours where the palette can mix them."""
+        return bars((line,), blend=not self.app.current_theme.ansi)
 
     def render(self) -> VisualType:
         """The rows; a shared cell shows both colours where the palette can mix them."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.geometry import Region
-from textual.widget import Widget
-
-from kvtui.views.paint import block
+from kvtui.views.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual import events
-    from textual.visual import VisualType
 
     from kvtui.present.line import Line
 
@@ -21,13 +17,12 @@ if TYPE_CHECKING:
     """Lines for a width in columns."""
 
 
-class Bar(Widget):
+class Bar(Rows):
     """Lines in a box of fixed height; only the rows that differ are sent to the terminal."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
         self._make: Maker | None = None
-        self.rows: tuple[Line, ...] = ()
 
     def show(self, make: Maker) -> None:
         """Show what ``make`` gives, now and after each change of the width."""
@@ -41,18 +36,7 @@ class Bar(Widget):
     def _update(self) -> None:
         if self._make is None or not self.size:
             return
-        before, self.rows = self.rows, self._make(self.size.width)
-        pairs = [
-            (y, before[y] if y < len(before) else (), self.rows[y] if y < len(self.rows) else ())
-            for y in range(max(len(before), len(self.rows)))
-        ]
-        changed = [Region(0, y, self.size.width, 1) for y, old, new in pairs if old != new]
-        if changed:
-            self.refresh(*changed)
-
-    def render(self) -> VisualType:
-        """The rows."""
-        return block(self.rows)
+        self.put(self._make(self.size.width))
 
 
 class Page(Bar):
@@ -63,6 +47,8 @@ class Page(Bar):
             return
         made = self._make(self.size.width)
         if made != self.rows:
-            higher = len(made) != len(self.rows)
-            self.rows = made
-            self.refresh(layout=higher)
+            if len(made) == len(self.rows):
+                self.put(made)
+            else:
+                self.rows = made
+                self.refresh(layout=True)

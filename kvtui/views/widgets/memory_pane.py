@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvtui.present.line import Line
-from kvtui.present.memory import MemoryModel, memory_model
-from kvtui.present.state import ViewState
 from kvtui.views.widgets.gpu_bars import BarsPanel
 
 if TYPE_CHECKING:
     from textual.geometry import Size
 
+    from kvtui.present.line import Line
+    from kvtui.present.memory import MemoryModel
+    from kvtui.present.state import ViewState
 
-class MemoryPane(BarsPanel[MemoryModel]):
+
+class MemoryPane(BarsPanel["MemoryModel"]):
     """A bar a GPU, the legend, and the what-if's edge."""
 
     TITLE = "GPU memory"
@@ -21,6 +22,8 @@ class MemoryPane(BarsPanel[MemoryModel]):
 
     def model(self, state: ViewState, size: Size) -> MemoryModel:
         """What to show in the pane's inner size."""
+        from kvtui.present.memory import memory_model
+
         return memory_model(state, size.width, size.height)
 
     def lines(self, model: MemoryModel) -> tuple[Line, ...]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from kvtui.present.line import Line, Span
-from kvtui.present.options import Options, copied, ids, options, plan_copied
 from kvtui.views.commands import bindings
-from kvtui.views.messages import Copy, Detail, Mark
+from kvtui.views.messages import Copy, Detail, Mark, Simulate
 from kvtui.views.widgets.panel import LinePanel
 
 if TYPE_CHECKING:
@@ -16,10 +15,11 @@ if TYPE_CHECKING:
     from textual.geometry import Size
 
     from kvtui.domain.estimate import Estimate
+    from kvtui.present.options import Options
     from kvtui.present.state import ViewState
 
 
-class OptionsPane(LinePanel[Options]):
+class OptionsPane(LinePanel["Options"]):
     """Levers, best first; the pointer stays on its option when the order changes."""
 
     TITLE = "Options"
@@ -29,8 +29,14 @@ class OptionsPane(LinePanel[Options]):
     pointed: str | None = None
     """Id of the option under the pointer."""
 
+    def inputs(self, state: ViewState) -> tuple[object, ...]:
+        """The options; where there are none, the notes that say why."""
+        return (*self.judgement(state), None if state.estimates else state.analysis.frame)
+
     def model(self, state: ViewState, size: Size) -> Options:
         """The list for the pane's inner size, with a pointer where there is anything to point at."""
+        from kvtui.present.options import ids, options
+
         known = ids(state)
         if self.pointed not in known:
             self.pointed = known[0] if known else None
@@ -42,7 +48,7 @@ class OptionsPane(LinePanel[Options]):
 
     def note(self, model: Options) -> Line:
         """The keys that work here."""
-        return (Span("space plan · ⏎ detail · y copy", "dim"),) if model.rows else ()
+        return (Span("space plan · ⏎ detail · s simulate · y copy", "dim"),) if model.rows else ()
 
     @property
     def estimate(self) -> Estimate | None:
@@ -53,6 +59,8 @@ class OptionsPane(LinePanel[Options]):
 
     def action_move(self, step: int) -> None:
         """Point at another option."""
+        from kvtui.present.options import ids
+
         known = ids(self.state) if self.state is not None else ()
         if known and self.pointed in known:
             self.pointed = known[max(0, min(len(known) - 1, known.index(self.pointed) + step))]
@@ -68,13 +76,21 @@ class OptionsPane(LinePanel[Options]):
         if self.estimate is not None:
             self.post_message(Detail(self.estimate))
 
+    def action_simulate(self) -> None:
+        """Play it on the twin."""
+        self.post_message(Simulate(self.pointed))
+
     def action_copy(self) -> None:
         """Copy its flags."""
         if self.estimate is not None:
+            from kvtui.present.options import copied
+
             self.post_message(Copy(copied(self.estimate)))
 
     def action_copy_plan(self) -> None:
         """Copy the flags of the plan; of the option, where nothing is marked."""
+        from kvtui.present.options import plan_copied
+
         if self.state is not None and plan_copied(self.state):
             self.post_message(Copy(plan_copied(self.state)))
         else:

@@ -6,19 +6,21 @@ on the screen; nothing is laid out again.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from textual.geometry import Region, Size
 from textual.reactive import var
 from textual.widget import Widget
 
 from kvtui.present.line import Line, Span
-from kvtui.present.state import ViewState
-from kvtui.views.paint import block, content
+from kvtui.views.paint import content
+from kvtui.views.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from textual import events
-    from textual.visual import VisualType
+    from textual.geometry import Size
+
+    from kvtui.present.state import ViewState
 
 M = TypeVar("M")
 
@@ -48,6 +50,13 @@ class Panel(Widget, Generic[M], can_focus=True):
         """Bring the model to the screen, without changing any widget's size."""
         raise NotImplementedError
 
+    @staticmethod
+    def judgement(state: ViewState) -> tuple[object, ...]:
+        """All but the readings: for a pane that shows none of them."""
+        analysis = state.analysis
+        own = (getattr(state, field.name) for field in fields(state) if field.name != "analysis")
+        return (*own, analysis.account, analysis.estimates, analysis.workload, analysis.band, analysis.notes)
+
     def inputs(self, state: ViewState) -> tuple[object, ...]:
         """What the model is made from; a pane that needs only a part of the state names it, and is left alone while that is the same."""
         return (state,)
@@ -59,6 +68,12 @@ class Panel(Widget, Generic[M], can_focus=True):
     def note(self, model: M) -> Line:  # noqa: ARG002
         """Right of the lower border."""
         return ()
+
+    def point_at(self, words: tuple[str, ...]) -> None:
+        """Mark rows that hold one of these words; nothing where a pane has no rows."""
+
+    def veil(self, sentence: str) -> None:
+        """Show a sentence in place of the rows; empty: the rows again."""
 
     def on_mount(self) -> None:
         """A frame with a title from the first paint on."""
@@ -93,8 +108,13 @@ class Panel(Widget, Generic[M], can_focus=True):
         self.paint(model)
 
 
-class LinePanel(Panel[M]):
-    """A pane that is nothing but lines; only the rows that differ are sent to the terminal."""
+class LinePanel(Panel[M], Rows):
+    """A pane that is nothing but lines."""
+
+    pointed_at: tuple[str, ...] = ()
+    """Words whose first row is marked."""
+    veiled: str = ""
+    """Shown in place of the rows; empty: nothing is hidden."""
 
     rows: tuple[Line, ...] = ((Span(" waiting for the first reading", "dim"),),)
 
@@ -103,18 +123,33 @@ class LinePanel(Panel[M]):
         raise NotImplementedError
 
     def paint(self, model: M) -> None:
-        """Mark the rows that differ."""
-        before, self.rows = self.rows, self.lines(model)
-        width, height = self.size
-        longest = min(max(len(before), len(self.rows)), height)
-        changed = [
-            Region(0, y, width, 1)
-            for y in range(longest)
-            if (before[y] if y < len(before) else None) != (self.rows[y] if y < len(self.rows) else None)
-        ]
-        if changed:
-            self.refresh(*changed)
+        """Send what differs."""
+        self.put(((Span(f" {self.veiled}", "dim"),),) if self.veiled else marked(self.lines(model), self.pointed_at))
 
-    def render(self) -> VisualType:
-        """The rows that there are."""
-        return block(self.rows)
+    def point_at(self, words: tuple[str, ...]) -> None:
+        """Mark the first row that holds each of these words."""
+        if words != self.pointed_at:
+            self.pointed_at = words
+            if self.shown is not None:
+                self.paint(self.shown)
+
+    def veil(self, sentence: str) -> None:
+        """Show a sentence in place of the rows; empty: the rows again."""
+        if sentence != self.veiled:
+            self.veiled = sentence
+            if self.shown is not None:
+                self.paint(self.shown)
+
+
+def marked(lines: tuple[Line, ...], words: tuple[str, ...]) -> tuple[Line, ...]:
+    """Lines with each word reversed where it stands first."""
+    found = list(lines)
+    for word in words:
+        for index, line in enumerate(found):
+            place = next((number for number, span in enumerate(line) if type(span) is Span and word in span.text), None)
+            if place is not None:
+                head, _, tail = line[place].text.partition(word)
+                cut = (Span(head, line[place].tone), Span(word, "mark"), Span(tail, line[place].tone))
+                found[index] = (*line[:place], *(span for span in cut if span.text), *line[place + 1 :])
+                break
+    return tuple(found)

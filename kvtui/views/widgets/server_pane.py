@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvtui.present.line import Line
-from kvtui.present.server import ServerModel, server_model
-from kvtui.present.state import ViewState
-from kvtui.views.widgets.chart import chart
 from kvtui.views.widgets.gpu_bars import BarsPanel
 
 if TYPE_CHECKING:
     from textual.geometry import Size
 
+    from kvtui.present.line import Line
+    from kvtui.present.server import ServerModel
+    from kvtui.present.state import ViewState
 
-class ServerPane(BarsPanel[ServerModel]):
+
+class ServerPane(BarsPanel["ServerModel"]):
     """Rows change with each sample; the chart is drawn anew only when its data differ."""
 
     TITLE = "Server"
@@ -22,12 +22,16 @@ class ServerPane(BarsPanel[ServerModel]):
 
     def model(self, state: ViewState, size: Size) -> ServerModel:
         """What to show in the pane's inner size."""
+        from kvtui.present.server import server_model
+
         return server_model(state, size.width, size.height)
 
     def lines(self, model: ServerModel) -> tuple[Line, ...]:
         """The rows, then the chart."""
         if model.plot is None:
             return model.rows
+        from kvtui.views.widgets.chart import chart
+
         return (*model.rows, *chart(model.plot, self.size.width, model.chart_rows))
 
     def heading(self, model: ServerModel) -> Line:

@@ -1,0 +1,82 @@
+"""Judging a running server at the pace at which verdicts can change, while its readings are shown each second.
+
+A verdict stands on minutes of samples and must last 15 s before it is shown (DESIGN.md section 3); judging every second
+would cost more than everything else together. What cannot wait is judged at once: another start, a new event, a source
+that fails or comes back, a first minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from kvtui.domain.boot import Boot
+from kvtui.domain.frame import Analysis, Frame
+from kvtui.domain.ledger import GpuLedger
+from kvtui.domain.ledgers import ledgers
+from kvtui.domain.live_ledgers import live_ledgers
+
+EVERY_S: Final = 5.0
+"""Seconds between two judgements of a server at which nothing happens."""
+NEW_S: Final = 20.0
+"""Seconds from the first frame on in which each frame is judged: the first verdict comes from the first samples that allow one."""
+
+
+FREQUENT: Final = frozenset({"retract", "warning"})
+"""Events that a busy server prints all the time; they count by the minute."""
+
+
+class Paced:
+    """``judge``, or the last judgement with the newest readings. Called from one thread at a time."""
+
+    def __init__(self, judge: Callable[[Frame], Analysis], every: float = EVERY_S, new: float = NEW_S) -> None:
+        self._judge = judge
+        self._every, self._new = every, new
+        self._last: Analysis | None = None
+        self._begun: float | None = None
+
+    def __call__(self, frame: Frame) -> Analysis:
+        """The analysis of a frame; raises what ``judge`` raises."""
+        last = self._last
+        if last is not None and self._may_wait(last.frame, frame):
+            return replace(last, frame=frame, ledgers=_parts(last, frame))
+        if last is None or _start(last.frame) != _start(frame):
+            self._begun = frame.now
+        self._last = self._judge(frame)
+        return self._last
+
+    def _may_wait(self, judged: Frame, frame: Frame) -> bool:
+        if frame.finished or frame.now is None or judged.now is None or self._begun is None:
+            return False
+        # A clock that went back makes every age meaningless.
+        if not 0 <= frame.now - judged.now < self._every or frame.now - self._begun < self._new:
+            return False
+        return _occurrence(judged) == _occurrence(frame)
+
+
+def _start(frame: Frame) -> tuple[int, int]:
+    return len(frame.boots), frame.chosen
+
+
+def _occurrence(frame: Frame) -> tuple[object, ...]:
+    """What changes a verdict at once when it differs."""
+    boot = frame.boot
+    return (
+        _start(frame),
+        boot is not None and (boot.state, len(boot.settings), boot.final is not None),
+        next((event.line for event in reversed(frame.events) if event.kind not in FREQUENT), None),
+        frame.sampled,
+        tuple((source.name, source.state) for source in frame.sources),
+        tuple(notice.kind for notice in frame.notices),
+        frozenset(frame.http.failures) if frame.http is not None else None,
+    )
+
+
+def _parts(judged: Analysis, frame: Frame) -> tuple[GpuLedger, ...]:
+    """The GPUs' memory as it is now."""
+    usage = frame.timeline.last("usage")
+    share = usage[0] if usage is not None else None
+    boot: Boot | None = frame.boot
+    told = live_ledgers(frame.gpus, frame.found, judged.account, share)
+    return told or (ledgers(boot, judged.account, share) if boot is not None else judged.ledgers)

@@ -1,0 +1,32 @@
+"""What is copied or written for handing over: plain text, secrets removed where it was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from kvtui.domain.finding import Finding
+from kvtui.present.figures import NONE, stamp
+from kvtui.present.line import Line, plain
+
+NO_VERDICT: Final = "no verdict yet"
+
+
+def pane_text(title: str, rows: Sequence[Line]) -> str:
+    """A pane as text: its title and its rows, without blank ones at the end."""
+    lines = [plain(row).rstrip() for row in rows]
+    while lines and not lines[-1]:
+        lines.pop()
+    return "\n".join((title, *lines))
+
+
+def verdict_text(findings: Sequence[Finding]) -> str:
+    """The verdicts, a line each: title and proof."""
+    return "\n".join(f"{finding.title}: {finding.sentence}" for finding in findings) or NO_VERDICT
+
+
+def report_name(at: float | None) -> str:
+    """Name of a report's file, without its ending: the time on the source's clock, so that two of a night stay apart."""
+    told = stamp(at)
+    return "kvtui-report" if told == NONE else f"kvtui-report-{re.sub(r'[^0-9]+', '-', told)}"

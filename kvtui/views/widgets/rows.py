@@ -1,0 +1,79 @@
+"""Widgets made of lines: a line is turned into cells only when it differs, and only the cells that differ are sent."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from operator import eq
+from typing import TYPE_CHECKING
+
+from textual.geometry import Region
+from textual.visual import Visual
+from textual.widget import Widget
+
+from kvtui.present.line import BLANK, Line, cells
+from kvtui.views.paint import block, content
+
+if TYPE_CHECKING:
+    from textual.content import Content
+    from textual.strip import Strip
+    from textual.visual import VisualType
+
+    Cell = tuple[str, object]
+
+
+class Rows(Widget):
+    """Lines in a box of fixed height."""
+
+    rows: tuple[Line, ...] = ()
+
+    def row_content(self, line: Line) -> Content:
+        """One line in Textual's terms; never read as markup."""
+        return content(line)
+
+    def render(self) -> VisualType:
+        """All rows: what a person selects with the mouse is taken from here."""
+        return block(self.rows)
+
+    def render_line(self, y: int) -> Strip:
+        """One row; Textual would make all rows anew for each that differs."""
+        if self.text_selection is not None:
+            return super().render_line(y)
+        self._dirty_regions.clear()
+        line = self.rows[y] if y < len(self.rows) else BLANK
+        return Visual.to_strips(self, self.row_content(line), self.size.width, 1, self.visual_style, apply_selection=False)[0]
+
+    def put(self, rows: tuple[Line, ...]) -> None:
+        """Show these rows from now on."""
+        before, self.rows = self.rows, rows
+        width, height = self.size
+        dirty = []
+        for y in range(min(max(len(before), len(rows)), height)):
+            old, new = (before[y] if y < len(before) else BLANK), (rows[y] if y < len(rows) else BLANK)
+            if old != new:
+                start, stop = changed(old, new, width)
+                dirty.append(Region(start, y, stop - start, 1))
+        if dirty:
+            self.refresh(*dirty)
+
+
+def changed(old: Line, new: Line, width: int) -> tuple[int, int]:
+    """First and last but one column that differ between two lines of a row of ``width`` cells."""
+    before, after = _cells(old, width), _cells(new, width)
+    if before is None or after is None:
+        return 0, width
+    same = sum(1 for _ in takewhile(bool, map(eq, before, after)))
+    same_end = sum(1 for _ in takewhile(bool, map(eq, reversed(before), reversed(after))))
+    start = min(same, width - 1)
+    return start, max(start + 1, width - same_end)
+
+
+def _cells(line: Line, width: int) -> list[Cell] | None:
+    """The row cell by cell, filled up with blanks; None where a character does not take just one cell."""
+    row: list[Cell] = []
+    for span in line:
+        if cells(span.text) != len(span.text):
+            return None
+        look = (type(span), span.tone, getattr(span, "under", None))
+        row += [(char, look) for char in span.text]
+    blank: Cell = (" ", None)
+    return (row + [blank] * (width - len(row)))[:width]

@@ -1,0 +1,80 @@
+"""A running server is judged at its own pace; readings are shown each second."""
+
+import itertools
+from dataclasses import replace
+
+import builders as b
+
+from kvtui.domain.events import Event
+from kvtui.domain.frame import SourceHealth
+from kvtui.engine.paced import EVERY_S, NEW_S, Paced
+
+
+class Judge:
+    def __init__(self):
+        self.frames = []
+
+    def __call__(self, frame):
+        self.frames.append(frame)
+        return replace(b.founding(), frame=frame)
+
+
+def frame(at, **changes):
+    return replace(b.founding().frame, finished=False, now=b.NOW + at, events=(), **changes)
+
+
+def after_the_first_minute(judge):
+    paced = Paced(judge)
+    for second in range(int(NEW_S) + 2):
+        paced(frame(second))
+    judge.frames.clear()
+    return paced, int(NEW_S) + 2
+
+
+def test_a_new_server_is_judged_each_second():
+    judge = Judge()
+    paced = Paced(judge)
+    for second in range(5):
+        paced(frame(second))
+    assert len(judge.frames) == 5
+
+
+def test_later_only_every_few_seconds_and_with_the_newest_readings():
+    judge = Judge()
+    paced, now = after_the_first_minute(judge)
+    shown = [paced(frame(now + second)) for second in range(20)]
+    assert 3 <= len(judge.frames) <= 20 / EVERY_S + 1
+    assert [analysis.frame.now for analysis in shown] == [b.NOW + now + second for second in range(20)]
+    # Panes are left alone as long as these are the same objects.
+    same = [a.estimates is b.estimates and a.account is b.account for a, b in itertools.pairwise(shown)]
+    assert sum(same) >= 15
+
+
+def test_what_happens_is_judged_at_once():
+    judge = Judge()
+    paced, now = after_the_first_minute(judge)
+    paced(frame(now + 10))
+    judge.frames.clear()
+    memory = Event("out-of-memory", b.NOW + now, 9_000, "CUDA out of memory")
+    paced(replace(frame(now + 11), events=(memory,)))
+    assert len(judge.frames) == 1
+    failed = (SourceHealth("log", "server.log", "failed", "gone"),)
+    paced(replace(frame(now + 12), events=(memory,), sources=failed))
+    assert len(judge.frames) == 2
+
+
+def test_retractions_come_all_the_time_and_wait():
+    judge = Judge()
+    paced, now = after_the_first_minute(judge)
+    paced(frame(now + 10))
+    judge.frames.clear()
+    paced(replace(frame(now + 11), events=(Event("retract", b.NOW + now, 9_000, "KV cache pool is full"),)))
+    assert not judge.frames
+
+
+def test_a_finished_log_and_a_clock_that_goes_back_are_judged_at_once():
+    judge = Judge()
+    paced, now = after_the_first_minute(judge)
+    paced(replace(frame(now + 1), finished=True))
+    paced(frame(now - 8))
+    assert len(judge.frames) == 2

@@ -1,0 +1,30 @@
+"""What is painted where nobody chose."""
+
+import pytest
+
+from kvtui.present.terminal import Looks, looks
+
+UTF8 = {"LANG": "en_US.UTF-8"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "encoding", "wanted"),
+    [
+        ({"TERM": "xterm-256color", **UTF8}, "utf-8", Looks("dark", False)),
+        ({"TERM": "tmux-256color", "COLORTERM": "truecolor"}, "UTF-8", Looks("dark", False)),
+        ({"TERM": "xterm", **UTF8}, "utf-8", Looks("ansi", False)),
+        ({"TERM": "xterm", "COLORTERM": "truecolor", **UTF8}, "utf-8", Looks("dark", False)),
+        ({"TERM": "screen", **UTF8}, "utf-8", Looks("ansi", False)),
+        ({"TERM": "linux", **UTF8}, "utf-8", Looks("ansi", True)),
+        ({"TERM": "dumb", **UTF8}, "utf-8", Looks("mono", True)),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1", **UTF8}, "utf-8", Looks("mono", False)),
+        ({"TERM": "xterm-256color", "NO_COLOR": "", **UTF8}, "utf-8", Looks("dark", False)),
+        ({"TERM": "xterm-256color", "LANG": "de_DE.ISO-8859-1@euro"}, "utf-8", Looks("dark", True)),
+        ({"TERM": "xterm-256color", "LC_ALL": "C", **UTF8}, "utf-8", Looks("dark", True)),
+        ({"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}, "utf-8", Looks("dark", False)),
+        ({"TERM": "xterm-256color", **UTF8}, "ANSI_X3.4-1968", Looks("dark", True)),
+        ({}, "utf-8", Looks("dark", False)),
+    ],
+)
+def test_by_the_environment(environ, encoding, wanted):
+    assert looks(environ, encoding) == wanted
