@@ -160,10 +160,14 @@ def _full(target: str) -> str:
 
 def _found_at(target: str) -> FoundServer | None:
     """The server of this machine that listens at an address; None where the address is another machine's."""
-    parts = urlsplit(_full(target))
+    try:
+        parts = urlsplit(_full(target))
+        asked = parts.port
+    except ValueError:
+        raise Unreadable(f"{shown(target)} cannot be read as an address: write it as http://host:port, with a port up to 65535.") from None
     if (parts.hostname or "") not in {"127.0.0.1", "localhost", "::1", "0.0.0.0", socket.gethostname()}:  # noqa: S104 (what a user may type)
         return None
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    port = asked or (443 if parts.scheme == "https" else 80)
     return next((s for s in servers_here().servers if isinstance(s.port, Known) and s.port.value == port), None)
 
 

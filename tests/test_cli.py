@@ -259,3 +259,10 @@ def test_plan_reads_json_lines_and_answers_each_with_one():
     first, second = map(json.loads, done.stdout.splitlines())
     assert first["tokens"] == 116_187
     assert "not JSON" in second["error"]
+
+
+@pytest.mark.parametrize("address", [":99999", "http://[::1", "http://localhost:abc"])
+def test_an_address_that_cannot_be_read_is_said_in_one_sentence(address):
+    told = run("report", address, "--format", "json")
+    assert told.exit_code == 3
+    assert "cannot be read as an address" in json.loads(told.stdout)["notes"][0]

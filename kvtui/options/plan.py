@@ -112,6 +112,9 @@ def best_safe(context: OptionContext, estimates: Sequence[Estimate]) -> Plan | N
     able = [
         e for e in estimates if e.applies and e.risk != "high" and e.id not in _TAKES and not e.change.unknown and not e.change.unknown_pool
     ]
+    if context.found("allreduce") is None:
+        # Wrong settings of it hang a start: not safe on a mere guess.
+        able = [e for e in able if e.id != "tune-allreduce"]
     useful = [e for e in able if e.rank > 0 or e.change.headroom_gib > 0][:_MOST]
     best: Plan | None = None
     worth = now.tok_s * (1 + IDLE_GAIN)

@@ -40,6 +40,8 @@ def tune_allreduce(context: OptionContext) -> Estimate:
             "untuned kernels lose (public pairs −8 … −2 %); a broken default costs up to 45 %",
         ),
     )
+    if not found and context.found("decode-bandwidth") is not None:
+        return replace(base, rank=IDLE, why_not="a decode step waits for the GPU's own memory here, not for messages")
     if tp == 2:
         placed = by_change(base, context, Change())
         return replace(placed, rank=IDLE, why_not=f"on two GPUs it brings nothing ({PRIORS['all-reduce, 2 GPUs'].pairs} public pairs)")

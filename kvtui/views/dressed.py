@@ -6,12 +6,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from textual.app import App
 from textual.filter import ANSIToTruecolor, Monochrome, NoColor
 
 from kvtui.present.terminal import looks
 from kvtui.views import style
 from kvtui.views.ascii_filter import AsciiFilter
+from kvtui.views.hangup import HangupApp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ASCII: Final = AsciiFilter()
 _NO_COLOUR: Final = NoColor()
 
 
-class DressedApp(App[None]):
+class DressedApp(HangupApp):
     """The part of the console that dresses it; the rest is ``kvtui.app``."""
 
     ascii_only = False

@@ -90,7 +90,7 @@ def test_every_way_out_of_an_ordinary_console(how, tmp_path):
     log = tmp_path / "server.log"
     log.write_bytes((Path(__file__).resolve().parents[1] / "logs" / "founding_a.log").read_bytes())
     with PtyConsole(str(log)) as console:
-        console.until("limits concurrency")
+        console.until("limits concurrency", 60)
         took = console.leave(how)
         print(f"\n{how!r}: {took:.2f} s, status {console.process.returncode}")
         assert took < BOUND_S
@@ -110,7 +110,7 @@ def test_every_way_out_while_every_source_hangs(how, hung, slow_driver, tmp_path
     script.write_text(HANGING)
     env = {**slow_driver, "PATH": f"{tools}:{os.environ['PATH']}"}
     with PtyConsole(f":{hung}", env=env, program=(sys.executable, str(script))) as console:
-        console.until("server_info", 20)
+        console.until("server_info", 60)
         family = []
         for _ in range(100):
             console.read(0.1)
@@ -134,7 +134,7 @@ def test_every_way_out_with_a_pipe_that_nobody_writes_to(how, hung, slow_driver,
     fifo = tmp_path / "server.fifo"
     os.mkfifo(fifo)
     with PtyConsole(f":{hung}", "--log", str(fifo), env=slow_driver) as console:
-        console.until("log", 20)
+        console.until("log", 60)
         time.sleep(1.5)
         took = console.leave(how)
         print(f"\nfifo, {how!r}: {took:.2f} s, status {console.process.returncode}")
@@ -149,7 +149,7 @@ def test_the_console_paints_where_standard_error_goes_to_a_file(tmp_path):
     log.write_bytes((Path(__file__).resolve().parents[1] / "logs" / "founding_a.log").read_bytes())
     command = f"exec {sys.executable} -m kvtui {log} 2>{tmp_path}/err"
     with PtyConsole("-c", command, program=("/bin/sh",)) as console:
-        console.until("limits concurrency")
+        console.until("limits concurrency", 60)
         assert console.leave("q") < BOUND_S
         console.check_restored()
     assert (tmp_path / "err").read_bytes() == b""
