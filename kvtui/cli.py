@@ -18,6 +18,7 @@ from kvtui import __version__
 from kvtui.cli_learn import guide, play_demo
 from kvtui.engine.late import LateFeed
 from kvtui.present.target import is_address, shown
+from kvtui.present.terminal import PALETTES
 
 if TYPE_CHECKING:
     from kvtui.domain.frame import Analysis
@@ -86,7 +87,7 @@ def main(ctx: click.Context) -> None:
 @_LOG
 @click.option("--demo", is_flag=False, flag_value="", metavar="[SCENARIO]", help="A simulated server in place of TARGET; list names them.")
 @click.option("--speed", type=click.FloatRange(1, 60), default=1.0, help="Seconds of the demo a second, 1 to 60.")
-@click.option("--theme", help="Palette: dark, light, contrast, ansi or mono. Default: what the terminal can show.")
+@click.option("--theme", type=click.Choice(PALETTES), help="Palette. Default: what the terminal can show.")
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, so that text can be selected.")
 def console(target: str | None, theme: str | None, no_mouse: bool, demo: str | None, speed: float, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
     """Open the console on TARGET: a log, - for a pipe, or the address of a server; without it, on the server of this machine."""

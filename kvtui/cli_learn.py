@@ -6,8 +6,10 @@ import sys
 
 import click
 
+from kvtui.present.terminal import PALETTES
+
 EXIT_USAGE = 2
-_THEME = click.option("--theme", help="Palette: dark, light or ansi.")
+_THEME = click.option("--theme", type=click.Choice(PALETTES), help="Palette. Default: what the terminal can show.")
 _NO_MOUSE = click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, so that text can be selected.")
 
 

@@ -77,11 +77,6 @@ def tensor_parallel(context: Context) -> int | None:
     return _parallel(context, "tp_size", context.account.identity.tp)
 
 
-def pipeline_stages(context: Context) -> int | None:
-    """Pipeline stages."""
-    return _parallel(context, "pp_size", context.account.identity.pp)
-
-
 def is_busy(gpu: Gpu) -> bool:
     """True where kernels run on it most of the time."""
     return (count(gpu.utilisation) or 0) >= BUSY_PCT

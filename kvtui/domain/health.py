@@ -23,6 +23,8 @@ class SourceHealth:
     """Since when it is in that state, on the wall clock."""
     last_at: float | None = None
     """Stamp of its newest value, on the source's clock."""
+    simulated: bool = False
+    """True: no server is behind it, and the screen must say so."""
 
     def shifted(self, seconds: float, *, both: bool = True) -> SourceHealth:
         """On another clock; ``both`` False: ``last_at`` is on it already."""

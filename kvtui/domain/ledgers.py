@@ -13,7 +13,6 @@ from kvtui.domain.boot import Boot, RankMemory
 from kvtui.domain.ledger import GpuLedger, Part, PartKind
 from kvtui.domain.memory_facts import world
 from kvtui.domain.reading import Known, Missing, Reading
-from kvtui.domain.units import GIB
 
 MOST_GIB = float(1 << 20)
 """No GPU holds a PiB; larger figures are not memory."""
@@ -158,8 +157,3 @@ def ledgers(boot: Boot, account: Account, usage: float | None) -> tuple[GpuLedge
             )
         )
     return tuple(bars)
-
-
-def request_table_gib(rows: float, context_len: float) -> float:
-    """GiB of ``req_to_token``: rows x (context + 4) x 4 bytes (facts/memory.md 4), taken from the slack."""
-    return rows * (context_len + 4) * 4 / GIB

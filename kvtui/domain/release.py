@@ -35,11 +35,6 @@ class Release:
         suffix = {-2: f".dev{self.number}", -1: f"rc{self.number}", 1: f".post{self.number}"}.get(self.stage, "")
         return ".".join(map(str, self.base)) + suffix
 
-    @property
-    def base_text(self) -> str:
-        """``0.5.10`` for 0.5.10.post1."""
-        return ".".join(map(str, self.base))
-
 
 @lru_cache(maxsize=256)
 def parse_release(text: str) -> Release | None:

@@ -73,7 +73,8 @@ def _many(sources: tuple[SourceHealth, ...]) -> Line:
     """Several sources in a few words: how many live, and which do not."""
     live = [source for source in sources if source.state in {"live", "ended"}]
     newest = max((source.last_at for source in live if source.last_at is not None), default=None)
-    spans = [Span("● ", "good"), Span(f"live {clock(newest)}" if newest is not None else "live", "dim")] if live else []
+    word = "simulated" if any(source.simulated for source in live) else "live"
+    spans = [Span("● ", "good"), Span(f"{word} {clock(newest)}" if newest is not None else word, "dim")] if live else []
     for source in sources:
         if source.state not in {"live", "ended"}:
             sign, tone = glyphs.SOURCES[source.state]
@@ -83,7 +84,7 @@ def _many(sources: tuple[SourceHealth, ...]) -> Line:
 
 def _source(source: SourceHealth) -> Line:
     sign, tone = glyphs.SOURCES[source.state]
-    said = f" {clean(source.name, 20)} {source.state}"
+    said = f" {clean(source.name, 20)} {'simulated' if source.simulated else source.state}"
     if source.last_at is not None:
         # What has ended may be of any day.
         said += f" {stamp(source.last_at) if source.state == 'ended' else clock(source.last_at)}"

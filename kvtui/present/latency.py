@@ -24,11 +24,6 @@ def quantile_text(found: Quantile) -> str:
     return f"~{seconds_text(found.value)}" if found.coarse else seconds_text(found.value)
 
 
-def spread_text(found: Spread) -> str:
-    """``~0.4 s · p90 ~1.2 s · p99 ~3.0 s``."""
-    return f"{quantile_text(found.p50)} · p90 {quantile_text(found.p90)} · p99 {quantile_text(found.p99)}"
-
-
 NAMES = (("ttft", "1st token"), ("itl", "per token"), ("queue_time", "in queue"), ("e2e", "whole"))
 """Field of ``Latency`` and the label of its row."""
 

@@ -42,4 +42,6 @@ def place(reading: Known[N] | Known[str] | Missing) -> str:
     if isinstance(reading, Missing):
         return "unknown"
     where = reading.where
-    return f"log line {where.line:,}" if where.kind == "log" and where.line is not None else where.kind
+    if where.kind == "log" and where.line is not None:
+        return f"log line {where.line:,}"
+    return "over HTTP" if where.kind == "http" else where.kind

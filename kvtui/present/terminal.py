@@ -10,6 +10,8 @@ SIXTEEN: Final = frozenset({"xterm", "screen", "linux", "ansi", "vt100", "vt102"
 """TERMs that promise sixteen colours or fewer; those with more say so in their name, or COLORTERM does."""
 NO_FONT: Final = frozenset({"dumb", "linux", "vt100", "vt102", "vt220"})
 """TERMs whose fonts lack eighth-blocks and braille."""
+PALETTES: Final = ("dark", "light", "contrast", "ansi", "mono")
+"""Names of the palettes; one file of ``themes`` each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ class DemoSource:
         chosen = self._chosen if -len(boots) <= self._chosen < len(boots) else -1
         if boots and self.up:
             boots = (*boots[:-1], overlay(boots[-1], http, found))
-        log = SourceHealth("log", f"the simulated server {self.scenario.id}", "live", "", None, reading.now)
+        log = SourceHealth("log", f"the simulated server {self.scenario.id}", "live", "", None, reading.now, simulated=True)
         return Frame(
             now=now,
             finished=False,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -28,45 +27,13 @@ _EFFECTIVE: Final = frozenset(
 """Arguments whose effect is simulated; an argument that would do nothing here is refused."""
 _KV_DTYPES: Final = ("auto", "bfloat16", "fp8_e4m3", "fp8_e5m2")
 _ALIASES: Final = {"cuda_graph_max_bs_decode": "cuda_graph_max_bs", "max_model_len": "context_length", "max_tokens": "max_new_tokens"}
-_CLIENT: Final = re.compile(r'"max_(?:new_)?tokens": (\d{1,7})')
-_REMOVED: Final = re.compile(r"remove (--[a-z][a-z-]{1,60})")
-_FLAG: Final = re.compile(r"(--[a-z][a-z-]{1,60})(?:[ =](\S{1,60}))?")
 _SPECULATIVE: Final = "speculative_"
 _MOST: Final = 1 << 30
-
-
-def changes_of(flags: Iterable[str]) -> dict[str, Scalar]:
-    """A plan's flags, as ``domain.plan.Plan`` writes them, as changes.
-
-    Raises ValueError, with one sentence, for what is no launch flag and nothing that clients send.
-    """
-    found: dict[str, Scalar] = {}
-    for flag in flags:
-        client, removed, plain = _CLIENT.fullmatch(flag), _REMOVED.match(flag), _FLAG.fullmatch(flag)
-        if client is not None:
-            found["max_new_tokens"] = int(client[1])
-        elif removed is not None:
-            found[_name(removed[1])] = None
-        elif plain is not None:
-            found[_name(plain[1])] = _value(plain[2])
-        else:
-            raise ValueError(f"The demo cannot play this: {flag[:80]}")
-    return found
 
 
 def _name(flag: str) -> str:
     name = flag[:80].removeprefix("--").replace("-", "_")
     return _ALIASES.get(name, name)
-
-
-def _value(text: str | None) -> Scalar:
-    if text is None:
-        return True
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return int(number) if number.is_integer() and "." not in text and math.isfinite(number) else number
 
 
 def changed(situation: Situation, changes: Mapping[str, Scalar]) -> Situation:

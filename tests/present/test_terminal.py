@@ -1,8 +1,10 @@
 """What is painted where nobody chose."""
 
+from pathlib import Path
+
 import pytest
 
-from kvtui.present.terminal import Looks, looks
+from kvtui.present.terminal import PALETTES, Looks, looks
 
 UTF8 = {"LANG": "en_US.UTF-8"}
 
@@ -28,3 +30,8 @@ UTF8 = {"LANG": "en_US.UTF-8"}
 )
 def test_by_the_environment(environ, encoding, wanted):
     assert looks(environ, encoding) == wanted
+
+
+def test_every_palette_that_can_be_asked_for_has_its_file():
+    themes = Path(__file__).resolve().parents[2] / "themes"
+    assert {path.stem for path in themes.glob("*.toml")} == set(PALETTES)

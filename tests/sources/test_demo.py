@@ -8,11 +8,12 @@ from kvtui.domain.reading import Known
 from kvtui.domain.sizing import size
 from kvtui.domain.what_if import tokens_at
 from kvtui.engine.analyse import analyse
+from kvtui.present.header import header
+from kvtui.present.state import ViewState
 from kvtui.scenarios import SCENARIOS
 from kvtui.scenarios.catalogue.parts import kimi
 from kvtui.sources import demo
 from kvtui.sources.demo import DemoSource, demo_list, demo_scenario
-from kvtui.sources.demo_changes import changes_of
 
 
 class Clock:
@@ -250,13 +251,8 @@ async def test_what_cannot_be_changed_is_a_sentence_and_changes_nothing(changes)
     assert (await source.read()) is before
 
 
-def test_a_plan_s_flags_become_changes():
-    flags = ("--mem-fraction-static 0.91", "--enable-hierarchical-cache", "--hicache-ratio 2", "--kv-cache-dtype fp8_e4m3", '"max_tokens": 4096',
-             "remove --speculative-algorithm and the other --speculative-* flags", "--cuda-graph-max-bs-decode 64", "remove --disable-radix-cache")  # fmt: skip
-    assert changes_of(flags) == {
-        "mem_fraction_static": 0.91, "enable_hierarchical_cache": True, "hicache_ratio": 2, "kv_cache_dtype": "fp8_e4m3",
-        "max_new_tokens": 4096, "speculative_algorithm": None, "cuda_graph_max_bs": 64, "disable_radix_cache": None,
-    }  # fmt: skip
-    for other in ("NCCL_P2P_LEVEL=SYS", "curl -X POST http://h/", "python -m sglang_router.launch_router", "--a --b"):
-        with pytest.raises(ValueError, match="cannot play"):
-            changes_of((other,))
+async def test_the_screen_says_that_no_server_is_behind_it():
+    source, _ = opened()
+    frame = await source.read()
+    assert any(one.simulated for one in frame.sources)
+    assert "simulated" in "".join(span.text for span in header(ViewState(analyse(frame)), 120))
