@@ -204,6 +204,13 @@ def test_a_stuck_page_and_a_dead_server():
     assert diagnose(frozen())[0].confidence == "high"
     gone = http(now=1100, scrape=page(at=1070, running=9), failures={"metrics": failure()}, server_info=info())
     assert ids(machine(pages(), logged=False, http_reading=gone, now=1100))[0] == "server-stuck"
+    told = diagnose(machine(pages(), logged=False, http_reading=gone, now=1100))[0]
+    assert told.sentence.startswith("The server is gone: ")
+    assert "scheduler does not move" not in told.sentence
+    assert told.advice[0].startswith("Nothing listens on its port")
+    silent = http(now=1100, scrape=page(at=1070, running=9), failures={"metrics": failure("timeout")}, server_info=info())
+    hung = diagnose(machine(pages(), logged=False, http_reading=silent, now=1100))[0]
+    assert hung.sentence.startswith("The scheduler does not move: ")
 
 
 def test_a_server_that_drained_is_not_stuck():

@@ -11,7 +11,7 @@ from kvtui.app import BLURRED, KvtuiApp
 from kvtui.domain.frame import SourceHealth
 from kvtui.domain.samples import DECODE, SampleStore
 
-BUDGET = 1500
+BUDGET = 1300
 """Bytes a second at 120×40 on a steady server: DESIGN.md section 6 allows 4 KB, a synthetic one costs about 1,100."""
 TICKS = 30
 

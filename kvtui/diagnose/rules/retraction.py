@@ -10,6 +10,8 @@ from kvtui.domain.units import duration
 
 _SUSTAINED_PER_MIN = 1.0
 _BURST_REQUESTS = 3
+_RATE_FROM_S = 60.0
+"""Seconds seen below which a rate a minute would be made up from a moment."""
 
 
 @rule("retraction")
@@ -24,8 +26,8 @@ def retraction(context: Context) -> Finding | None:
     confidence: Confidence = "low" if not sustained else "high" if load.retractions >= _BURST_REQUESTS else "medium"
     often = (
         f"{load.retractions} times in {duration(span)} ({rate:.1f} a minute)"
-        if rate is not None and span is not None
-        else f"{load.retractions} times"
+        if rate is not None and span is not None and span >= _RATE_FROM_S
+        else f"{load.retractions} time{'s' if load.retractions != 1 else ''}{f' in {duration(span)}' if span is not None else ''}"
     )
     usage = read(context.rank.usage_peak) if context.rank is not None else None
     full = f", KV usage up to {usage:.0%}" if usage is not None else ""

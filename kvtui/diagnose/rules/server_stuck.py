@@ -41,16 +41,19 @@ def server_stuck(context: Context) -> Finding | None:
     text = (sign.text if sign is not None else "the log says it stopped").rstrip(".")
     if event is None and told is None:
         text = f"{text}; or its clients were cut off at full load and nothing has come since, which looks the same"
+    gone = _gone(context)
+    what = "The server is gone" if gone and event is None else "The scheduler does not move"
     return Finding(
         id="server-stuck",
         title="The server stopped working",
-        sentence=f"The scheduler does not move: {text[0].lower()}{text[1:]}.",
+        sentence=f"{what}: {text[0].lower()}{text[1:]}.",
         axis="concurrency",
         confidence="high" if event is not None or _proven(context) else "low" if quiet is not None and quiet[0] >= _LONG_S else "medium",
         since=event.at if event is not None else sign.at if sign is not None and sign.at is not None else read(context.workload.last_at),
         evidence=tuple(proofs),
         ruled_out=_ruled(context, quiet is not None),
         advice=(
+            *(("Nothing listens on its port any more: look at the end of its log and at what starts it.",) if gone else ()),
             "See whether the scheduler processes are alive and what they wait for: ps -ef | grep sglang::scheduler; py-spy dump --pid PID.",
             "Look at dmesg for a kill by the kernel and for Xid errors of the GPU.",
         ),
@@ -136,6 +139,13 @@ def _over_http(context: Context) -> Evidence | None:
             "/server_info, which asks the scheduler, gets no answer while the HTTP side does", place, context.stamp(http.scrape.at)
         )
     return None
+
+
+def _gone(context: Context) -> bool:
+    """True where no process listens at its address any more: that is no scheduler that hangs."""
+    http = context.frame.http
+    failure = http.failures.get("metrics") if http is not None else None
+    return failure is not None and failure.kind == "refused"
 
 
 def _proven(context: Context) -> bool:
