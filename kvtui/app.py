@@ -17,11 +17,12 @@ from textual.app import SystemCommand
 
 from kvtui.ports import RefusedError
 from kvtui.views import style
-from kvtui.views.commands import COMMANDS, bindings, help_sections
+from kvtui.views.commands import COMMANDS, bindings
 from kvtui.views.dressed import DressedApp
 from kvtui.views.handover import HandoverApp
 from kvtui.views.later import levers, load_panes
-from kvtui.views.messages import Choose, Detail
+from kvtui.views.messages import Choose
+from kvtui.views.opening import OpeningApp
 from kvtui.views.planning import PlanningApp
 from kvtui.views.screens.base import StateScreen
 from kvtui.views.screens.main import MainScreen
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from kvtui.domain.frame import Analysis
     from kvtui.ports import Feed, PlanShelf
-    from kvtui.present.line import Line
     from kvtui.present.state import ViewState
     from kvtui.views.session import Estimates, Session
 
@@ -77,7 +77,7 @@ def run_console(
     return app.return_code or 0
 
 
-class KvtuiApp(PlanningApp, HandoverApp, DressedApp):
+class KvtuiApp(OpeningApp, PlanningApp, HandoverApp, DressedApp):
     """The console on one feed."""
 
     TITLE = "kvtui"
@@ -244,69 +244,7 @@ class KvtuiApp(PlanningApp, HandoverApp, DressedApp):
         self._feed.choose(message.boot)
         self.notify(f"showing boot {message.boot + 1}", markup=False, timeout=2)
 
-    # -- screens ------------------------------------------------------------------------------
-
-    def _open(self, title: str, make: Callable[[ViewState, int], tuple[Line, ...]], *, copied: str = "", whole: bool = False) -> None:
-        if not isinstance(self.screen, TextScreen):
-            self.push_screen(TextScreen(title, make, self._session.state, copied=copied, whole=whole))
-
-    def action_why(self) -> None:
-        """The proof of the verdicts."""
-        from kvtui.present import why
-
-        self._open("Why", why.why)
-
-    def action_where(self) -> None:
-        """The origin of every number."""
-        from kvtui.present import where
-
-        self._open("Where each number comes from", where.where)
-
-    def action_machine(self) -> None:
-        """GPUs, host, processes and sources."""
-        from kvtui.present.machine import machine_lines
-
-        self._open("Machine", machine_lines, whole=True)
-
-    def action_log_lines(self) -> None:
-        """The lines that matter."""
-        from kvtui.present.loglines import lines as log_lines
-
-        self._open("Log: the lines that matter", lambda state, width: log_lines(state.analysis.frame, width), whole=True)
-
-    def action_help(self) -> None:
-        """Keys and words."""
-        from kvtui.present.help import help_lines
-
-        self._open("Help", lambda _state, width: help_lines(help_sections(), width), whole=True)
-
-    def on_detail(self, message: Detail) -> None:
-        """All about one option; it follows the what-if."""
-        from kvtui.present import options
-
-        wanted = message.estimate
-
-        def make(state: ViewState, width: int) -> tuple[Line, ...]:
-            found = next((e for e in state.estimates if e.id == wanted.id), wanted)
-            return options.detail(found, width, state)
-
-        self._open("Option", make, copied=options.copied(wanted))
-
-    def action_boots(self) -> None:
-        """The starts in this log."""
-        from kvtui.views.screens.boots import BootsScreen
-
-        if self._session.state is not None and isinstance(self.screen, MainScreen):
-            self.push_screen(BootsScreen(self._session.state, self._session.timelines))
-
-    def action_timeline(self) -> None:
-        """Large charts."""
-        if self._session.state is not None and isinstance(self.screen, MainScreen):
-            from kvtui.views.screens.timeline import TimelineScreen
-
-            screen = TimelineScreen()
-            screen.state = self._session.state
-            self.push_screen(screen)
+    # -- commands ------------------------------------------------------------------------------
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every command that works on the screen, and the choice of a palette."""

@@ -6,11 +6,7 @@ import sys
 
 import click
 
-from kvtui.present.terminal import PALETTES
-
-EXIT_USAGE = 2
-_THEME = click.option("--theme", type=click.Choice(PALETTES), help="Palette. Default: what the terminal can show.")
-_NO_MOUSE = click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, so that text can be selected.")
+from kvtui.verbs.shared import NO_MOUSE, THEME, needs_terminal
 
 
 def play_demo(scenario: str, *, speed: float, theme: str | None, mouse: bool) -> int:
@@ -24,7 +20,7 @@ def play_demo(scenario: str, *, speed: float, theme: str | None, mouse: bool) ->
         for line in demo_lines():
             click.echo(line)
         return 0
-    _needs_terminal("The demo")
+    needs_terminal("The demo")
     try:
         feed = open_demo(scenario or None, speed=speed)
     except ValueError as error:
@@ -37,8 +33,8 @@ def play_demo(scenario: str, *, speed: float, theme: str | None, mouse: bool) ->
 @click.command(short_help="Learn triage on a simulated server.")
 @click.argument("lesson", required=False)
 @click.option("--list", "listing", is_flag=True, help="Name the lessons, and say which are done.")
-@_THEME
-@_NO_MOUSE
+@THEME
+@NO_MOUSE
 def guide(lesson: str | None, listing: bool, theme: str | None, no_mouse: bool) -> None:
     """Play a LESSON by its name or number; without one, go on where you left off.
 
@@ -58,13 +54,7 @@ def guide(lesson: str | None, listing: bool, theme: str | None, no_mouse: bool) 
         shelf = open_shelf(lesson)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    _needs_terminal("A lesson")
+    needs_terminal("A lesson")
     from kvtui.learn import run_guide
 
     sys.exit(run_guide(shelf, theme=theme, mouse=not no_mouse))
-
-
-def _needs_terminal(what: str) -> None:
-    if not sys.stdout.isatty():
-        click.echo(f"{what} needs a terminal.", err=True)
-        sys.exit(EXIT_USAGE)

@@ -1,0 +1,89 @@
+"""``kvtui [TARGET]``: the console. Textual is imported only here, once a screen will open."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import click
+
+from kvtui.engine.late import LateFeed
+from kvtui.present.target import is_address, shown
+from kvtui.verbs.guide import play_demo
+from kvtui.verbs.shared import BOOT, EXIT_USAGE, KEY_FILE, LOG, MODEL, NO_MOUSE, THEME, request_of, server_here, unreadable
+
+if TYPE_CHECKING:
+    from kvtui.domain.process import FoundServer
+    from kvtui.ports import Feed
+
+
+@click.command(short_help="Open the console (the default).")
+@click.argument("target", required=False)
+@MODEL
+@BOOT
+@KEY_FILE
+@LOG
+@click.option("--demo", is_flag=False, flag_value="", metavar="[SCENARIO]", help="A simulated server in place of TARGET; list names them.")
+@click.option("--speed", type=click.FloatRange(1, 60), default=1.0, help="Seconds of the demo a second, 1 to 60.")
+@THEME
+@NO_MOUSE
+def console(target: str | None, theme: str | None, no_mouse: bool, demo: str | None, speed: float, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
+    """Open the console on TARGET: a log, - for a pipe, or the address of a server; without it, on the server of this machine."""
+    if demo is not None:
+        if target is not None:
+            raise click.UsageError("--demo plays a server of its own: leave TARGET out.")
+        sys.exit(play_demo(demo, speed=speed, theme=theme, mouse=not no_mouse))
+    if not sys.stdout.isatty():
+        click.echo(f"The console needs a terminal. For a pipe or a file use: kvtui report {target or ''}".rstrip(), err=True)
+        sys.exit(EXIT_USAGE)
+    # Imports make no garbage worth a search; the console turns the collector on again.
+    gc.disable()
+    from kvtui.ports import RefusedError
+
+    try:
+        # What a person may have to be asked, or has mistyped, comes before the screen.
+        wanted = target if target is not None else server_here()
+        stdin = _pipe() if target == "-" else None
+        make = partial(_open, wanted, stdin, options)
+        there = not isinstance(wanted, str) or is_address(wanted) or wanted == "-" or Path(wanted).exists()
+        feed: Feed = LateFeed(make) if there else make()
+    except RefusedError as error:
+        unreadable(error)
+    from kvtui.app import run_console
+    from kvtui.sources.report_file import write_report
+    from kvtui.sources.saved_plans import SavedPlans
+
+    called = shown(wanted) if isinstance(wanted, str) else wanted.shown
+    sys.exit(run_console(feed, theme=theme, mouse=not no_mouse, target=called, shelf=SavedPlans(), write_report=write_report))
+
+
+def _open(wanted: str | FoundServer, stdin: BinaryIO | None, options: dict[str, Any]) -> Feed:
+    """The feed of the console; raises ports.RefusedError."""
+    from kvtui.wiring import open_feed
+
+    return open_feed(replace(request_of(wanted, options), stdin=stdin))
+
+
+def _pipe() -> BinaryIO:
+    """What is piped in; keys come from the terminal itself from here on.
+
+    Raises sources.errors.Unreadable where nothing is piped, or there is no terminal for keys.
+    """
+    from kvtui.sources.errors import Unreadable
+
+    if sys.stdin.isatty():
+        raise Unreadable("Nothing is piped in: docker logs -f NAME 2>&1 | kvtui -")
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError:
+        raise Unreadable("There is no terminal to read keys from: use kvtui report -") from None
+    data = cast("BinaryIO", os.fdopen(os.dup(0), "rb", buffering=0))
+    # The screen reads keys from descriptor 0: it must be the terminal, or it would eat the log.
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    return data
