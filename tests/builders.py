@@ -111,7 +111,7 @@ def ledgers() -> tuple[GpuLedger, ...]:
         )
         out.append(
             GpuLedger(
-                label=f"TP{rank}", total_gib=sum(p.gib for p in parts), total_is_device=False, parts=parts,
+                label=f"TP{rank}", total_gib=sum(p.gib for p in parts), total_is_device=False, total_is_pre=True, parts=parts,
                 kv_used_share=known(0.93, 30_112, "token usage"),
             )
         )  # fmt: skip
@@ -190,7 +190,7 @@ FINDINGS = (
         ),
         ruled_out=(
             Ruled("running-cap", "50 run, the cap is 2,048"),
-            Ruled("reservation", "the reservation holds 14 % back; without it 3 more requests would fit"),
+            Ruled("reservation", "the reservation holds 14% back; without it 3 more requests would fit"),
             Ruled("client", "97 requests wait in the queue"),
         ),
         fixes=("raise-fraction", "fp8-kv"),
@@ -225,7 +225,7 @@ def estimates(fraction: float | None = None) -> tuple[Estimate, ...]:
             id="raise-fraction", title=f"raise fraction to {to:g}", applies=True, flags=(f"--mem-fraction-static {to:g}",), tokens=tokens,
             fits=tokens / 2_050, fits_basis="requests of 2,050 tokens, as observed", tok_s=Range(1_000, 1_090, 1_170, "fit of 38 samples, 18 to 56 running"),
             headroom_gib=HEADROOM - PRE * (to - 0.85), risk="medium", risk_text="2.8 GiB are left for activations: tight", restart=True,
-            verify="max_total_num_tokens of the next start is within 0.2 % of this", rank=9,
+            verify="max_total_num_tokens of the next start is within 0.2% of this", rank=9,
         ),
         Estimate(
             id="fp8-kv", title="fp8 KV cache", applies=True, flags=("--kv-cache-dtype fp8_e4m3",), tokens=232_342, fits=113.3,
@@ -234,7 +234,7 @@ def estimates(fraction: float | None = None) -> tuple[Estimate, ...]:
         ),
         Estimate(
             id="hicache", title="HiCache, ratio 2", applies=True, flags=("--enable-hierarchical-cache", "--hicache-ratio 2"), tokens=TOKENS, fits=56.7,
-            fits_basis="requests of 2,050 tokens, as observed", tok_s=Range(835, 840, 870, "prior: hit rate 4 %"), headroom_gib=HEADROOM, host_gb=131.0,
+            fits_basis="requests of 2,050 tokens, as observed", tok_s=Range(835, 840, 870, "prior: hit rate 4%"), headroom_gib=HEADROOM, host_gb=131.0,
             risk="low", risk_text="adds no running tokens", rank=2, notes=("131 GB (decimal) of host memory over 8 ranks",),
         ),
         Estimate(

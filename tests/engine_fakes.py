@@ -48,6 +48,9 @@ class Hand:
     def choose(self, boot):
         self.chosen.append(boot)
 
+    def stop(self):
+        self.stopped = True
+
     async def close(self):
         self.closed = True
 

@@ -12,6 +12,7 @@ class HandFeed:
             self._queue.put_nowait(analysis)
         self.chosen: list[int] = []
         self.closed = False
+        self.closely = True
 
     def put(self, analysis) -> None:
         self._queue.put_nowait(analysis)
@@ -21,6 +22,9 @@ class HandFeed:
 
     def choose(self, boot: int) -> None:
         self.chosen.append(boot)
+
+    def look(self, *, closely: bool) -> None:
+        self.closely = closely
 
     async def close(self) -> None:
         self.closed = True

@@ -14,6 +14,8 @@ from kvtui import __version__
 from kvtui.cli import main
 from kvtui.domain.process import Discovery, FoundServer
 from kvtui.domain.reading import Known
+from kvtui.sources.errors import NeverALog
+from kvtui.wiring import Request, open_source
 
 CANARY = "sk-canary-4f1d0c9ab7e2"
 
@@ -151,7 +153,7 @@ def test_two_starts_can_be_compared(tmp_path):
     assert "mem_fraction_static" in done.stdout
     assert "116,171" in done.stdout
     assert "159,277" in done.stdout
-    assert "+37 %" in done.stdout
+    assert "+37%" in done.stdout
     assert run("report", both, "--compare", "1,9").exit_code == 2
     assert run("report", both, "--compare", "one").exit_code == 2
 
@@ -259,6 +261,81 @@ def test_plan_reads_json_lines_and_answers_each_with_one():
     first, second = map(json.loads, done.stdout.splitlines())
     assert first["tokens"] == 116_187
     assert "not JSON" in second["error"]
+
+
+def lines(*bodies, args=()):
+    done = run("plan", "--json-lines", *args, text="".join(json.dumps(body) + "\n" for body in bodies))
+    return done.exit_code, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+SERVER = {"model": "Kimi-K2.5", "tp": 8, "pre": 94.04, "post": 21.71, "fraction": 0.88}
+SIZES = {
+    "type": "mha",
+    "num_hidden_layers": 2,
+    "head_dim": 64,
+    "kv_heads": 8,
+    "attn_tp": 4,
+    "pre": 80,
+    "post": 60,
+    "mem_fraction": 0.8,
+    "context_len": 4096,
+}
+
+
+def test_a_line_may_name_a_model_and_ask_for_options_and_a_load():
+    code, (bare, priced, loaded) = lines(
+        SERVER, {**SERVER, "options": True}, {**SERVER, "sglang": "0.5.9", "load": "64 users, 4k in, 500 out"}, args=("--sglang", "0.5.9")
+    )
+    assert code == 0
+    assert (bare["tokens"], "options" in bare, "load" in bare) == (159_294, False, False)
+    assert any(option["id"] == "raise-fraction" for option in priced["options"])
+    assert loaded["load"]["stated"] == "64 users, 4000 in, 500 out"
+    assert any(option["tok_s"] or option["fits"] for option in loaded["options"])
+
+
+def test_a_load_on_the_command_line_holds_for_every_line_that_states_none():
+    _, (first, second) = lines(SERVER, {**SERVER, "load": "9 users, 1k in, 100 out"}, args=("--load", "64 users, 4k in, 500 out"))
+    assert first["load"]["stated"].startswith("64 users")
+    assert second["load"]["stated"].startswith("9 users")
+
+
+def test_the_status_says_whether_some_or_all_lines_failed():
+    assert lines(SIZES)[0] == 0
+    code, (_, wrong) = lines(SIZES, {**SERVER, "tp": 7})
+    assert code == 1
+    assert "64 attention heads cannot be spread over 7 GPUs: SGLang refuses to start" in wrong["error"]
+    assert lines({}, [], {**SERVER, "tp": 7})[0] == 3
+    assert "SGLang refuses to start" in lines({**SIZES, "attn_tp": 3})[1][0]["notes"][0]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"tp": 8.5}, {"tp": [8]}, {"tp": True}, {"tp": 0}, {"dp_attention": 1}, {"options": "yes"}, {"x": 1}, {"model": 7}, {"load": "much"},
+     {"json_lines": True}, {"fraction": "nan"}, {"pre": float("inf")}, {"kv_cache_dtype": {}}],
+)  # fmt: skip
+def test_a_line_with_a_wrong_value_is_an_error_in_one_sentence(changed):
+    code, (found,) = lines({**SERVER, **changed})
+    assert code == 3
+    assert "\n" not in found["error"]
+    assert found["kind"] in {"invalid", "fraction", "pool"}
+
+
+@pytest.mark.parametrize(("model", "tp"), [("Kimi-K2.5", 7), ("Qwen2.5-7B", 8), ("Qwen3-32B", 7)])
+def test_a_plan_that_sglang_would_refuse_is_refused(model, tp):
+    done = run("plan", model, "--tp", tp, "--pre", 94, "--post", 60, "--fraction", 0.88)
+    assert done.exit_code == 2
+    assert f"cannot be spread over {tp} GPUs: SGLang refuses to start" in done.stderr
+
+
+def test_the_lines_are_described_in_the_help():
+    told = run("plan", "--help").stdout
+    assert '"options": true' in told
+    assert "1 some have an error" in told
+
+
+def test_a_console_on_what_can_never_be_a_log_ends_with_a_sentence(tmp_path):
+    with pytest.raises(NeverALog, match="is a directory"):
+        open_source(Request(str(tmp_path)))
 
 
 @pytest.mark.parametrize("address", [":99999", "http://[::1", "http://localhost:abc"])

@@ -55,5 +55,5 @@ def busy_helper(context: Context) -> Evidence | None:
         load = read(process.main_thread_cpu)
         if load is not None and load >= _BUSY_PCT and any(name in process.title.lower() for name in _HELPERS):
             known = Known(load, context.stamp(host.at) if host is not None else None, Where("host", f"/proc/{process.pid}"))
-            return proof(f"{process.title[:60]} (pid {process.pid}) uses {load:.0f} % of a core", known)
+            return proof(f"{process.title[:60]} (pid {process.pid}) uses {load:.0f}% of a core", known)
     return None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from kvtui.diagnose.live import completed, current, sampled, shift, with_prefill_share
+from kvtui.diagnose.live import completed, current, sampled, shift
+from kvtui.diagnose.page_prefill import with_prefill_share
+from kvtui.diagnose.pauses import newest_load
 from kvtui.diagnose.regime import WHOLE, Regime, newest_regime
 from kvtui.domain import live_boot
 from kvtui.domain.account import Account
@@ -21,6 +23,7 @@ from kvtui.domain.frame import Frame
 from kvtui.domain.reading import Known, Missing, Where
 from kvtui.domain.samples import Timeline
 from kvtui.domain.scrape import Scrape
+from kvtui.domain.settings import USUAL, Thresholds
 from kvtui.domain.workload import DECODE_INTERVAL, WINDOW_S, Workload, observe
 
 ENOUGH_S: Final = 15.0
@@ -29,8 +32,6 @@ ENOUGH_TICKS: Final = 3
 """Decode lines that a finding has to hold for, on a server that runs."""
 SOLID_S: Final = 60.0
 SOLID_LINES: Final = 20
-QUEUEING: Final = 0.5
-"""Share of lines with a queue from which on a server counts as queueing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Context:
     """Decode steps that one decode sample stands for."""
     changed_at: float | None = None
     """When the load changed and what is judged began; None where the whole window is of one kind."""
+    thresholds: Thresholds = USUAL
+    """From when on the rules speak."""
 
     @property
     def boot(self) -> Boot | None:
@@ -102,7 +105,7 @@ class Context:
     @property
     def queueing(self) -> bool:
         """True where the busiest rank has a queue most of the time."""
-        return self.rank is not None and (read(self.rank.queue_share) or 0.0) >= QUEUEING
+        return self.rank is not None and (read(self.rank.queue_share) or 0.0) >= self.thresholds.queue_share
 
     @property
     def conservativeness(self) -> float:
@@ -161,7 +164,7 @@ def first_at(context: Context) -> float | None:
     return read(context.workload.first_at)
 
 
-def context_of(frame: Frame, account: Account, *, window_s: float | None = WINDOW_S) -> Context:
+def context_of(frame: Frame, account: Account, *, window_s: float | None = WINDOW_S, thresholds: Thresholds = USUAL) -> Context:
     """The context of a frame: its newest load and the admission band, with the settings that its boot or its server shows."""
     frame = current(frame)
     account = completed(account, frame.http)
@@ -183,7 +186,7 @@ def context_of(frame: Frame, account: Account, *, window_s: float | None = WINDO
     )
     workload = with_prefill_share(workload, frame.http) if sampled(frame) else workload
     band = band_of(workload, account, boot, frame.events)
-    return Context(frame, account, workload, band, stand_in, interval or DECODE_INTERVAL, regime.since)
+    return Context(frame, account, workload, band, stand_in, interval or DECODE_INTERVAL, regime.since, thresholds)
 
 
 def _stretch(timeline: Timeline, regime: Regime) -> Timeline:
@@ -201,7 +204,10 @@ def _regime(frame: Frame, window_s: float | None) -> Regime:
     last = frame.timeline.last("at")
     if last is not None:
         retractions = [at for at in retractions if at >= last[0] - window_s]
-    return newest_regime(frame.timeline, window_s=window_s, finished=frame.finished, kept_from=min(retractions, default=None))
+    begun = None if frame.finished else newest_load(frame.timeline, window_s)
+    line = frame.timeline if begun is None else frame.timeline.since(begun)
+    regime = newest_regime(line, window_s=window_s, finished=frame.finished, kept_from=min(retractions, default=None))
+    return regime if regime.since is not None else replace(regime, since=begun)
 
 
 def _interval(frame: Frame, boot: Boot | None) -> int | None:

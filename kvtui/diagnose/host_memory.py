@@ -47,7 +47,7 @@ def measured(context: Context) -> Finding | None:
         advice=(
             "Give HiCache less, find what grows (ps --sort=-rss), raise the container's limit; pinned host pools cannot be swapped out.",
         ),
-        verify=("MemAvailable stays above 10 %, nothing is swapped and /proc/pressure/memory stays near 0 under load",),
+        verify=("MemAvailable stays above 10%, nothing is swapped and /proc/pressure/memory stays near 0 under load",),
     )
 
 
@@ -66,7 +66,7 @@ def _stalled(host: HostReading, at: float | None) -> Evidence | None:
     if not isinstance(host.pressure, Known) or host.pressure.value.some < _STALLED_PCT:
         return None
     share = host.pressure.value.some
-    return Evidence(f"tasks stood still for want of memory in {share:.0f} % of the last 10 s", "host: /proc/pressure/memory", at)
+    return Evidence(f"tasks stood still for want of memory in {share:.0f}% of the last 10 s", "host: /proc/pressure/memory", at)
 
 
 def _available(context: Context, host: HostReading, at: float | None) -> Evidence | None:

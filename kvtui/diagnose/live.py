@@ -16,22 +16,11 @@ from kvtui.domain.answers import Loads, ServerInfo
 from kvtui.domain.boot import Boot
 from kvtui.domain.frame import Frame
 from kvtui.domain.http_reading import HttpReading
-from kvtui.domain.latency import Latency, Spread
-from kvtui.domain.rates import Rates
-from kvtui.domain.reading import Known, Missing, Reading, Where
+from kvtui.domain.reading import Known, Missing, Reading
 from kvtui.domain.scrape import Scrape
-from kvtui.domain.workload import Workload
 
 _QUARTER_S: Final = 900.0
 _UNTOLD: Final = Missing("the server does not tell it")
-_NO_SHARE: Final = Missing("pages of this release do not tell how long prefill takes")
-_OUTWEIGHS: Final = 2.0
-"""Prompt tokens computed over tokens generated. A prompt token costs less time than a generated one."""
-_FLOODS: Final = 10.0
-_WORTH: Final = 0.25
-"""Share from which on the two bounds are worth joining."""
-_FEWEST_BUSY_S: Final = 0.5
-"""Seconds of prefill since the start below which its pace is not known."""
 
 
 def sampled(frame: Frame) -> bool:
@@ -84,62 +73,6 @@ def completed(account: Account, http: HttpReading | None) -> Account:
 def boot_of(http: HttpReading | None, account: Account) -> Boot | None:  # noqa: ARG001
     """A boot with the server's settings, for a frame that has none; None where nothing has answered."""
     return live_boot.boot_of(http, None)
-
-
-def with_prefill_share(workload: Workload, http: HttpReading | None) -> Workload:
-    """The load of sampled pages with prefill's share as the server counts it (``/v1/loads`` of 0.5.15 and later).
-
-    Prompt tokens computed a second, over the pace at which the server has computed them since its start. Elsewhere a page
-    hides single passes, so that uneven steps look like stalls: then the share is only kept where prompts outweigh answers,
-    and within what the time to the first token allows.
-    """
-    loads = http.loads if http is not None else None
-    if isinstance(loads, Loads):
-        shares = {row.dp: share for row in loads.rows if (share := _prefill_share(workload, row.dp, loads)) is not None}
-        if shares:
-            ranks = tuple(replace(rank, prefill_share=shares.get(rank.dp, rank.prefill_share)) for rank in workload.ranks)
-            where = next(iter(shares.values())).where
-            return replace(workload, ranks=ranks, prefill_share=Known(sum(s.value for s in shares.values()) / len(shares), loads.at, where))
-    computed, generated = workload.input_tput, workload.gen_tput
-    weight = computed.value / generated.value if isinstance(computed, Known) and isinstance(generated, Known) and generated.value else 0.0
-    most = _most_prefill(http)
-    ranks = tuple(replace(rank, prefill_share=_bounded(rank.prefill_share, weight, most)) for rank in workload.ranks)
-    return replace(workload, ranks=ranks, prefill_share=_bounded(workload.prefill_share, weight, most))
-
-
-def _bounded(share: Reading[float], weight: float, most: float | None) -> Reading[float]:
-    """Prefill's share between what steps show (a lower bound, with noise) and what first tokens allow (an upper one)."""
-    if not isinstance(share, Known) or weight < _OUTWEIGHS:
-        return _NO_SHARE
-    if most is None:
-        return share
-    low = min(share.value, most)
-    # With prompts far above answers every step between two pages holds prefill, so that the lower bound is much too low.
-    value = (low + min(1.0, most)) / 2 if weight >= _FLOODS and low >= _WORTH else low
-    return Known(value, share.at, Where("formula", f"steps show {low:.0%}, requests a second × time to first token {min(1.0, most):.0%}"))
-
-
-def _most_prefill(http: HttpReading | None) -> float | None:
-    """Requests a second times the seconds between queue and first token: at most so much of the time is prefill."""
-    if http is None or not isinstance(http.latency, Latency) or not isinstance(http.rates, Rates):
-        return None
-    first, queue, ended = http.latency.ttft, http.latency.queue_time, http.rates.requests_s
-    if not isinstance(first, Spread) or not isinstance(queue, Spread) or not isinstance(ended, Known):
-        return None
-    return max(0.0, first.mean - queue.mean) * ended.value
-
-
-def _prefill_share(workload: Workload, dp: int, loads: Loads) -> Known[float] | None:
-    row = next(row for row in loads.rows if row.dp == dp)
-    tokens, busy = row.prefill_tokens_total, row.prefill_busy_s_total
-    if not isinstance(tokens, Known) or not isinstance(busy, Known) or busy.value < _FEWEST_BUSY_S or tokens.value <= 0:
-        return None
-    if not isinstance(workload.input_tput, Known) or not workload.ranks:
-        return None
-    rate = workload.input_tput.value / len(workload.ranks)
-    pace = tokens.value / busy.value
-    where = Where("http", f"/v1/loads: {pace:,.0f} prompt tokens a second while it prefills")
-    return Known(min(1.0, rate / pace), loads.at, where)
 
 
 T = TypeVar("T")

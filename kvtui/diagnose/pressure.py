@@ -11,18 +11,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from kvtui.diagnose.context import Context, count, read
+from kvtui.diagnose.page_prefill import Doubt, doubt_of
 from kvtui.domain.admission import CLIP_NEW_TOKENS, Interval
 
-FULL: Final = 0.9
-"""A pool whose 95th percentile of use is this high fills up by real tokens."""
 RESERVES: Final = 0.3
 """Reservation over resident tokens from which on it is the reservation that holds the queue (facts/diagnoses.md V3)."""
 PINNED: Final = 0.98
 """Running at this share of the cap counts as at the cap (V2)."""
 _MOSTLY: Final = 0.6
 """Share of the queueing samples at the cap from which on it is the cap that holds them, whatever ran before the queue."""
-PREFILLS: Final = 0.4
-"""Share of wall time from which on prefill starves decode (V4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ def pressure_of(context: Context) -> Pressure | None:
     if running is None or peak is None or queued is None or usage is None or usage_peak is None:
         return None
     cap = count(context.account.running_cap)
-    reserve = _reserve(context, running, usage)
+    reserve, full = _reserve(context, running, usage), context.thresholds.usage_full
     return Pressure(
         running=running,
         peak=peak,
@@ -62,7 +59,7 @@ def pressure_of(context: Context) -> Pressure | None:
         cap=cap,
         at_cap=cap is not None and peak >= PINNED * cap and (running >= 0.9 * cap or (read(rank.pinned_share) or 0.0) >= _MOSTLY),
         reserve=reserve,
-        pool_full=usage_peak >= FULL or (reserve.low + reserve.high < 2 * RESERVES if reserve is not None else usage >= 0.75),
+        pool_full=usage_peak >= full or (reserve.low + reserve.high < 2 * RESERVES if reserve is not None else usage >= 0.75),
     )
 
 
@@ -78,11 +75,21 @@ def _reserve(context: Context, running: float, usage: float) -> Interval | None:
     return Interval(least, most, "free tokens less the charge of the next request")
 
 
+def longest_queue(context: Context) -> float | None:
+    """Share of the samples with a queue, of the rank that queues most often: the busiest need not be the one that requests wait for."""
+    return max((share for rank in context.workload.ranks if (share := read(rank.queue_share)) is not None), default=None)
+
+
 def prefill_bound(context: Context) -> bool:
     """True where prefill takes most of the time: then a queue says nothing of the pool."""
     rank = context.rank
-    share = read(rank.prefill_share) if rank is not None else None
-    return share is not None and (share >= PREFILLS or (share >= PREFILLS / 1.6 and full_passes(context)))
+    share, starves = read(rank.prefill_share) if rank is not None else None, context.thresholds.prefill_share
+    return share is not None and (share >= starves or (share >= starves / 1.6 and full_passes(context)))
+
+
+def prefill_doubt(context: Context) -> Doubt | None:
+    """Where prefill may take most of the time and only pages that do not tell it were read: then nothing is known to be well."""
+    return doubt_of(context.workload, context.frame.http, context.thresholds.prefill_share) if context.sampled else None
 
 
 def full_passes(context: Context) -> bool:

@@ -69,7 +69,7 @@ def newest_regime(timeline: Timeline, *, window_s: float, finished: bool, kept_f
     start = 0
     for _ in range(_DEPTH):
         cut = _cut(load, start, stop)
-        if cut is None:
+        if cut is None or bins.ends[stop - 1] - _exact(bins, cut, stop) < SHORTEST_S:
             break
         start = cut
     since = _exact(bins, start, stop) if start else None
@@ -132,7 +132,8 @@ def _clearest(bins: Bins, signal: Signal, start: int, stop: int) -> tuple[float,
     total, count = sums[-1], len(values)
     best: tuple[float, int] | None = None
     for cut in range(1, count):
-        if not _lasts(bins, start, start + cut) or not _lasts(bins, start + cut, stop):
+        # The bin before may hold its first lines: whether it lasts is settled once they are told apart.
+        if not _lasts(bins, start, start + cut) or not _lasts(bins, start + cut - 1, stop):
             continue
         left = max(0.0, squares[-1] - sums[cut] ** 2 / cut - (total - sums[cut]) ** 2 / (count - cut))
         if best is None or left < best[0]:

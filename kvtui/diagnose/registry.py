@@ -16,14 +16,17 @@ Rule = Callable[[Context], "Finding | None"]
 
 ORDER: Final[tuple[VerdictId, ...]] = (
     "startup-failure", "server-stuck", "hardware-fault", "host-pressure", "retraction", "grammar", "pd-queue", "hicache",
-    "running-cap", "sub-pool", "head-of-line", "kv-capacity", "reservation", "prefill", "dp-imbalance", "prefix-miss", "client", "cpu",
+    "dp-imbalance", "running-cap", "sub-pool", "head-of-line", "kv-capacity", "reservation", "prefix-miss", "prefill", "client", "cpu",
     "cuda-graph", "speculation", "allreduce", "clocks", "decode-bandwidth", "decode-compute",
     "headroom", "leftover-flags", "foreign-memory", "measurement",
     "healthy", "not-enough-data",
 )  # fmt: skip
-"""Decision order of facts/diagnoses.md 0.5, the narrower of two look-alikes first."""
+"""Decision order of facts/diagnoses.md 0.5, the narrower of two look-alikes first: a rank that is full while another has
+room is full because of how requests are spread, and prefill that a switched-off cache causes has that cause."""
 
 _FALLBACK: Final[frozenset[VerdictId]] = frozenset({"healthy", "not-enough-data"})
+_SLOWED: Final[frozenset[VerdictId]] = frozenset({"cuda-graph", "speculation", "allreduce", "clocks", "cpu"})
+"""What makes a step longer than it need be; bandwidth and arithmetic are where a well server ends."""
 _RULES: Final[dict[VerdictId, Rule]] = {}
 
 
@@ -54,7 +57,8 @@ def diagnose(context: Context) -> tuple[Finding, ...]:
     if change is None:
         return found
     # Only what is judged by the load speaks of the newest regime.
-    return tuple(replace(f, evidence=(*f.evidence, change)) if f.since == change.at and f.axis == "concurrency" else f for f in found)
+    newest = [f.since == change.at and f.axis == "concurrency" for f in found]
+    return tuple(replace(f, evidence=(*f.evidence, change), anew=True) if new else f for f, new in zip(found, newest, strict=True))
 
 
 def arranged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -65,11 +69,18 @@ def arranged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     concurrency = sorted((f for f in limits if f.axis == "concurrency"), key=_weight)
     step = sorted((f for f in limits if f.axis == "step"), key=_weight)
     banners = sorted((f for f in limits if f.axis == "banner"), key=_weight)
-    # A banner that is certain says more than "nothing limits"; an out-of-memory at run time says more than any limit.
-    loud = [f for f in banners if f.confidence == "high" and (_is_crash(f) or not concurrency)]
-    concurrency = _without_losers(concurrency) or fallback[:1]
+    # What is wrong says more than "nothing limits" and "more could come"; an out-of-memory at run time says more than any limit.
+    has_room = not concurrency or concurrency[0].id == "client"
+    loud = [f for f in banners if f.confidence == "high" and (_is_crash(f) or has_room)]
+    slowed = [f for f in step[:1] if has_room and f.id in _SLOWED and f.confidence != "low"]
+    concurrency = _without_losers(concurrency) or [_of_concurrency(f) if step else f for f in fallback[:1]]
     rest = [*concurrency[1:], *step[1:], *(f for f in banners if f not in loud)]
-    return (*loud[:1], *concurrency[:1], *step[:1], *loud[1:], *rest)
+    return (*loud[:1], *slowed, *concurrency[:1], *(f for f in step[:1] if not slowed), *loud[1:], *rest)
+
+
+def _of_concurrency(finding: Finding) -> Finding:
+    """Beside a verdict on the step, "healthy" speaks of how many run and no more."""
+    return replace(finding, title="Nothing limits how many run") if finding.id == "healthy" else finding
 
 
 def _without_losers(concurrency: list[Finding]) -> list[Finding]:

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from kvtui.diagnose.context import Context
+from kvtui.diagnose.context import ENOUGH_S, Context
 from kvtui.domain.reading import Known
 from kvtui.domain.samples import DECODE, Timeline
 
@@ -59,6 +59,15 @@ def stall_of(context: Context) -> Stall | None:
     return Stall(
         window.value("at", index) - seconds, seconds, running, None if math.isnan(line) else int(line), seconds / span if span else 0.0
     )
+
+
+def unsettled(context: Context) -> bool:
+    """True where a stall says that not all was well: in a finished log any, on a server that runs one that has just ended."""
+    stall = stall_of(context)
+    if stall is None or context.frame.finished:
+        return stall is not None
+    last = context.workload.last_at
+    return not isinstance(last, Known) or last.value - (stall.since + stall.seconds) < ENOUGH_S
 
 
 def _longest(window: Timeline) -> tuple[int, float, float] | None:

@@ -74,11 +74,6 @@ class Band:
         """True where the running cap holds below the pool's low end."""
         return self.running_cap is not None and self.running_cap <= self.low
 
-    @property
-    def effective_high(self) -> float:
-        """The high end under the running cap."""
-        return self.high if self.running_cap is None else min(self.high, self.running_cap)
-
 
 def admission_band(
     *,
@@ -108,7 +103,11 @@ def admission_band(
         usage_low=min(1.0, low * resident / pool),
         usage_high=min(1.0, high * resident / pool),
         charge=charge,
-        reserved=Interval(1 - resident / charge.low, 1 - resident / charge.high, "ratio x remaining over m + ratio x remaining"),
+        reserved=Interval(
+            reservation_share(resident=resident, ratio=ratio.low, remaining=remaining.low),
+            reservation_share(resident=resident, ratio=ratio.high, remaining=remaining.high),
+            "ratio x remaining over m + ratio x remaining",
+        ),
         basis=f"need: {need.basis}; ratio: {ratio.basis}; remaining: {remaining.basis}",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from kvtui.domain.fitting import fit_share
@@ -58,10 +58,10 @@ class RankLoad:
     first_at: float | None
     last_at: float | None
     last_line: int | None
-    generated_weight: float
-    """Proportional to the tokens that the rank generated (running times accept length, over its decode lines)."""
     covered_weight: float
     """Proportional to the wall time that its decode lines cover."""
+    generated_weight: float
+    """Proportional to the tokens that the rank generated (running times accept length, over its decode lines)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,18 @@ class _Rows:
     rows: Sequence[int]
     decode: Sequence[int]
     prefill: Sequence[int]
+    read: dict[str, list[float]] = field(default_factory=dict)
+    """Columns that were asked for; several figures are made of each."""
 
     def known(self, name: str, rows: Sequence[int] | None = None) -> list[float]:
         """The known values of a column, of the decode lines unless said otherwise."""
+        if rows is None and name in self.read:
+            return self.read[name]
         column = self.window.column(name)
-        return [column[i] for i in (self.decode if rows is None else rows) if math.isfinite(column[i])]
+        values = [column[i] for i in (self.decode if rows is None else rows) if math.isfinite(column[i])]
+        if rows is None:
+            self.read[name] = values
+        return values
 
     def reading(self, name: str, how: Callable[[Sequence[float]], float], label: str) -> Reading[float]:
         """A figure of one column over the decode lines."""
@@ -98,7 +105,7 @@ class _Rows:
 def split_ranks(window: Timeline) -> list[tuple[int, Sequence[int]]]:
     """Rows of each data-parallel rank, lowest rank first; of pipeline stages only the first, which sees every batch."""
     dps, pps = window.column("dp"), window.column("pp")
-    stage = min((0.0 if math.isnan(pp) else pp for pp in pps), default=0.0)
+    stage = min((0.0 if math.isnan(pp) else pp for pp in set(pps)), default=0.0)
     rows: dict[int, list[int]] = {}
     for i, (dp, pp) in enumerate(zip(dps, pps, strict=True)):
         if (0.0 if math.isnan(pp) else pp) == stage:
@@ -142,6 +149,11 @@ def load_of_rank(dp: int, window: Timeline, rows: Sequence[int], pool_tokens: in
         generated_weight=_generated(of),
         covered_weight=sum(s for _, s, _ in steps),
     )
+
+
+def covered_weight(window: Timeline, rows: Sequence[int]) -> float:
+    """Proportional to the wall time that the decode lines of one rank cover."""
+    return sum(step for _, step, _ in _steps(_Rows(window, rows, (), ())))
 
 
 def mean(values: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ import bisect
 import itertools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -161,19 +161,28 @@ def over_ranks(timeline: Timeline, places: Axis, name: str, gap: float, how: Fol
     if len(set(ranks)) <= 1 and len(set(stages)) <= 1:
         told = [(x, y) for x, y in zip(places.at, values, strict=True) if -FARTHEST <= y <= FARTHEST and abs(x) <= FARTHEST]
         return [x for x, _ in told], [y for _, y in told]
-    stage = min((s for s in stages if math.isfinite(s)), default=0.0)
-    newest: dict[float, Point] = {}
+    stage = min((s for s in set(stages) if math.isfinite(s)), default=0.0)
+    newest: dict[float, float] = {}
+    seen: dict[float, float] = {}
+    fresh = math.inf
+    """Up to here no rank's newest value is too old."""
     xs, ys = [], []
     for x, y, rank, here in zip(places.at, values, ranks, stages, strict=True):
-        if here > stage or not is_usable(x, y):
+        # As is_usable, written out: this runs for each sample of each signal.
+        if here > stage or not (-FARTHEST <= y <= FARTHEST and -FARTHEST <= x <= FARTHEST):
             continue
-        newest[rank if math.isfinite(rank) else 0.0] = (x, y)
+        number = rank if rank >= 0 else 0.0
+        newest[number], seen[number] = y, x
+        fresh = min(fresh, x + gap)
+        if x > fresh:
+            fresh = min(seen.values()) + gap
         xs.append(x)
-        ys.append(y if len(newest) == 1 else _fold([v for at, v in newest.values() if x - at <= gap], how))
+        ys.append(fold(newest.values() if x <= fresh else [v for n, v in newest.items() if x - seen[n] <= gap], how))
     return xs, ys
 
 
-def _fold(values: list[float], how: Fold) -> float:
+def fold(values: Collection[float], how: Fold) -> float:
+    """The values of several ranks as one; of a single one it is that."""
     if how == "max":
         return max(values)
     total = math.fsum(values)

@@ -58,3 +58,7 @@ class Finding:
     """How to check afterwards that a fix worked."""
     needs: tuple[str, ...] = ()
     """Signals that are missing and would settle it, and how to get them."""
+    anew: bool = False
+    """True where it judges only what came since the situation changed at ``since``: it has lasted as long as that."""
+    at_rest: bool = False
+    """True where the server has nothing to do."""

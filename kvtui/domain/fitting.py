@@ -14,6 +14,8 @@ _EXPLAINED: Final = 0.9
 
 _LARGEST: Final = 1e15
 """A line of a log may claim any number; beyond this the squares say nothing."""
+_FAR: Final = 3.0
+"""Times the 90th percentile of the work: an interval beyond it (a ramp, in which everything differs) would set the slope alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,13 @@ def fit_share(work: Sequence[float], seconds: Sequence[float]) -> Fit | None:
     None with fewer than 12 intervals, with work that does not vary, or where the line explains less than nine
     tenths of the variance: then the time came from something else and the line would tell a story.
     """
-    n = len(work)
-    if n < _FEWEST or max(work) > _LARGEST or max(seconds) > _LARGEST:
+    if len(work) < _FEWEST or max(work) > _LARGEST or max(seconds) > _LARGEST:
+        return None
+    far = _FAR * sorted(work)[int(0.9 * len(work))]
+    near = [(w, s) for w, s in zip(work, seconds, strict=True) if w <= far]
+    work, seconds = [w for w, _ in near], [s for _, s in near]
+    n = len(near)
+    if n < _FEWEST:
         return None
     mean_work, mean_seconds = sum(work) / n, sum(seconds) / n
     spread = sum((w - mean_work) ** 2 for w in work)

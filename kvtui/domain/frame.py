@@ -14,7 +14,9 @@ from kvtui.domain.finding import Finding
 from kvtui.domain.health import SourceHealth, SourceState
 from kvtui.domain.ledger import GpuLedger
 from kvtui.domain.notice import Notice
+from kvtui.domain.periods import Periods
 from kvtui.domain.samples import EMPTY_TIMELINE, Timeline
+from kvtui.domain.settings import USUAL, Thresholds
 from kvtui.domain.workload import Workload
 
 if TYPE_CHECKING:
@@ -80,6 +82,11 @@ class Frame:
         """The chosen boot, or None where the source shows none."""
         return self.boots[self.chosen] if self.boots else None
 
+    @property
+    def start(self) -> tuple[int, int, float | None]:
+        """Which process the frame is of: two frames that differ in it say nothing of one another."""
+        return len(self.boots), self.chosen, self.http.restarted_at if self.http is not None else None
+
 
 EMPTY_FRAME = Frame(now=None, finished=True)
 
@@ -100,3 +107,9 @@ class Analysis:
     band: Band | None = None
     """How many requests of that load one data-parallel rank admits; None where it cannot be computed."""
     notes: tuple[str, ...] = ()
+    periods: Periods = ()
+    """What the verdicts were over time, as far as it was watched or worked out."""
+    thresholds: Thresholds = USUAL
+    """From when on the rules spoke."""
+    last_load: tuple[Finding, ...] = ()
+    """What limited the last load of a server at rest: what options are worth under it; empty where it works."""

@@ -62,6 +62,8 @@ class Geometry:
     kv_heads: int
     head_dim: int
     v_head_dim: int
+    heads: int | None = None
+    """Query heads: attention's tensor parallelism must divide them; None: not known."""
     context_len: int | None = None
     """Longest context the checkpoint declares, in tokens."""
     hidden_size: int | None = None

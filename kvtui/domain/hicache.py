@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal
 
+from kvtui.domain.geometry import Attention
 from kvtui.domain.release import Release, Table
-from kvtui.domain.sizing import SizingConfig, SizingError
+from kvtui.domain.sizing import SizingError
 from kvtui.domain.units import GB, GIB
 
 DEFAULT_RATIO: Final = 2.0
 """Host tokens for each device token where neither a ratio nor a size is given."""
-_KEPT_FREE: Final = 10 * GIB
-"""Host memory that the check leaves to others."""
+KEPT_FREE: Final = 10 * GIB
+"""Host memory that the check leaves to others, bytes."""
 
 PAGES: Final[Table[Literal["down", "one more"]]] = Table("host pages", (("0.4.6", "down"), ("0.5.6", "one more")))
 """Whole pages below the wish, or one more than that."""
@@ -23,16 +26,10 @@ SHARED_CHECK: Final[Table[bool]] = Table("check of host memory", (("0.4.6", Fals
 """True: the ranks of a host share what is free; False: each rank checks alone, so that together they may run out."""
 FITTED: Final[Table[bool]] = Table("automatic host size", (("0.4.6", False), ("0.5.23", True)))
 """True: without a ratio and a size the ratio is lowered until the host has room."""
-SUPPORT: Final[Table[tuple[str, ...]]] = Table(
-    "HiCache by attention",
-    (
-        ("0.4.6", ("mha", "mla")),
-        ("0.5.9", ("mha", "mla", "nsa")),
-        ("0.5.10", ("mha", "mla", "nsa", "state")),
-        ("0.5.15", ("mha", "mla", "nsa", "state", "swa", "dsv4")),
-    ),
+SINCE: Final[Mapping[Attention, str]] = MappingProxyType(
+    {Attention.DSA: "0.5.9", Attention.MAMBA_HYBRID: "0.5.10", Attention.SWA: "0.5.15", Attention.DSV4: "0.5.15"}
 )
-"""Pools that can be mirrored on the host without further switches."""
+"""Release from which the host mirrors the pools of that kind of attention; those of the others from 0.4.6 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class HostRequest:
     device_tokens: int
     """The pool of one rank."""
     token_bytes: int
-    """Host bytes of one token on one rank (``host_token_bytes``)."""
+    """Host bytes of one token on one rank: those that a token takes in the device pool."""
     page_size: int = 1
     ratio: float | None = None
     size_gb: float = 0.0
@@ -91,40 +88,24 @@ def plan_host(request: HostRequest) -> HostPlan:
     return HostPlan(tokens, rank_bytes / GB, rank_bytes * request.ranks / GB, refused, tuple(notes))
 
 
+def must_exceed_device(release: Release | None) -> bool:
+    """True where a host pool that is not larger than the device's is refused."""
+    return SMALLER_THAN_DEVICE.at(release) == "refused"
+
+
 def _check_device(request: HostRequest, tokens: int) -> str:
     """Older releases refuse a host pool that is not larger than the device's."""
-    if tokens > request.device_tokens or SMALLER_THAN_DEVICE.at(request.release) == "warned":
+    if tokens > request.device_tokens or not must_exceed_device(request.release):
         return ""
     return f"The host pool ({tokens:,} tokens) must be larger than the device pool ({request.device_tokens:,} tokens)."
 
 
 def _check_host(request: HostRequest, rank_bytes: int) -> tuple[str, list[str]]:
     """Each rank's check of free host memory, and the race between ranks that it leaves open."""
-    room = (request.available_gb or 0.0) * GB - _KEPT_FREE
+    room = (request.available_gb or 0.0) * GB - KEPT_FREE
     share = room / request.ranks if SHARED_CHECK.at(request.release) else room
     if rank_bytes > share:
         return f"Not enough host memory: {rank_bytes / GB:.2f} GB are asked for a rank, {max(share, 0) / GB:.2f} GB are free for it.", []
     if rank_bytes * request.ranks > room:
         return "", ["Each rank checks alone and passes, but together they ask for more than the host has."]
     return "", []
-
-
-def host_token_bytes(config: SizingConfig) -> int:
-    """Host bytes of one token on one rank: the stored row, which for DSA is not always the priced one.
-
-    Raises SizingError for pools that are not modelled on the host.
-    """
-    kind = "swa" if config.hybrid_swa else ("state" if config.mamba_per_req else config.layout)
-    if kind not in SUPPORT.at(config.release):
-        raise SizingError("unsupported", f"HiCache of {config.release or 'this release'} does not mirror this model's pools.")
-    if config.layout == "dsv4" or config.hybrid_swa or config.mamba_per_req or config.kv_dtype == "fp4":
-        raise SizingError("not-modelled", "The host pools of this model are not modelled.")
-    layers, element = config.kv_layers, config.element
-    if config.layout == "mha":
-        return config.local_heads(config.kv_heads) * (config.head_dim + config.v_head_dim) * layers * element
-    width = config.kv_lora_rank + config.qk_rope_head_dim
-    if config.layout == "mla":
-        return width * layers * element
-    if config.kv_dtype == "fp8_e4m3" and not config.raw_rows:
-        width = config.kv_lora_rank + config.kv_lora_rank // 128 * 4 + config.qk_rope_head_dim * 2
-    return (width * element + config.index_head_dim + config.index_head_dim // 128 * 4) * layers

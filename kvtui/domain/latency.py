@@ -49,6 +49,7 @@ class Spread:
     """Observations in the window: requests, or tokens for the time between tokens."""
     span_s: float
     mean: float
+    p10: Quantile
     p50: Quantile
     p90: Quantile
     p99: Quantile
@@ -122,8 +123,8 @@ def spread(before: Histogram, after: Histogram, span_s: float) -> Spread | Missi
     total = counts[-1] if counts else 0.0
     if total < FEWEST:
         return Missing(f"fewer than {FEWEST} observations in the last {span_s:.0f} s")
-    p50, p90, p99 = (quantile(after.limits, counts, share) for share in (0.5, 0.9, 0.99))
-    return Spread(total, span_s, max(0.0, after.total - before.total) / total, p50, p90, p99)
+    p10, p50, p90, p99 = (quantile(after.limits, counts, share) for share in (0.1, 0.5, 0.9, 0.99))
+    return Spread(total, span_s, max(0.0, after.total - before.total) / total, p10, p50, p90, p99)
 
 
 def quantile(limits: tuple[float, ...], counts: list[float], share: float) -> Quantile:

@@ -29,7 +29,9 @@ class GpuLedger:
     total_gib: float
     """The device total, or the part of it that the source can see."""
     total_is_device: bool
-    """False: the source does not know the card's size (a log), so the bar starts at "free before weights"."""
+    """False: the source does not know the card's size, as a log and a server's pages do not."""
     parts: tuple[Part, ...]
     kv_used_share: Reading[float]
     """Share of the pool in use by running requests, 0 to 1."""
+    total_is_pre: bool = False
+    """The total is "free before weights"; where neither this nor ``total_is_device`` holds, it is the sum of the parts that are known."""

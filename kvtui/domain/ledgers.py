@@ -6,16 +6,21 @@ and says so; what was spent between two logged measurements without a line of it
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Final
 
 from kvtui.domain.account import Account
 from kvtui.domain.boot import Boot, RankMemory
 from kvtui.domain.ledger import GpuLedger, Part, PartKind
-from kvtui.domain.memory_facts import world
+from kvtui.domain.memory_facts import measured
 from kvtui.domain.reading import Known, Missing, Reading
+from kvtui.domain.samples import Timeline
 
 MOST_GIB = float(1 << 20)
 """No GPU holds a PiB; larger figures are not memory."""
+_NEWEST: Final = 4_096
+"""Samples that are looked at for the newest of each rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +111,16 @@ def _parts(told: _Told, total: float) -> tuple[Part, ...]:
     free = told.free
     rest = total - known
     if free is None:
-        put("unknown", rest, "the log does not say what is free")
+        put("unknown", rest, "nothing read says what is free")
     else:
         free = max(0.0, min(free, rest))
         kind: PartKind = "other" if None not in (told.weights, told.kv) else "unknown"
-        text = "request table, attention workspaces, activations" if kind == "other" else "not printed in this log"
+        text = "request table, attention workspaces, activations" if kind == "other" else "not told by what was read"
         put(kind, rest - free, text)
         put("free", free, "free when the start ended")
     if rest < 0:
         # Logged differences can exceed what was free: memory was given back, or another process let go.
-        return (Part("unknown", total, "the logged parts add up to more than was free before the weights"),)
+        return (Part("unknown", total, "the parts that are told add up to more than was free before the weights"),)
     drift = total - sum(part.gib for part in parts)
     if parts and drift:
         last = parts[-1]
@@ -132,14 +137,11 @@ def used_share(frame_usage: float | None, account: Account) -> Reading[float]:
     return Known(min(1.0, max(0.0, frame_usage)))
 
 
-def ledgers(boot: Boot, account: Account, usage: float | None) -> tuple[GpuLedger, ...]:
-    """One ledger for each rank that printed memory lines, in rank order.
-
-    ``usage``: the pool's share in use, 0 to 1, or None.
-    """
+def ledgers(boot: Boot, account: Account, timeline: Timeline) -> tuple[GpuLedger, ...]:
+    """One ledger for each rank that printed memory lines, in rank order; each with the newest use of its own replica's pool."""
     bars = []
-    share = used_share(usage, account)
-    for memory in sorted(world(boot), key=lambda m: m.rank.sort_key):
+    usage = _usage(timeline)
+    for memory in sorted(measured(boot), key=lambda m: m.rank.sort_key):
         told = _told(memory, account)
         total = told.pre
         if total is None:
@@ -152,8 +154,18 @@ def ledgers(boot: Boot, account: Account, usage: float | None) -> tuple[GpuLedge
                 label=memory.rank.label or "GPU",
                 total_gib=total,
                 total_is_device=False,
+                total_is_pre=told.pre is not None,
                 parts=_parts(told, total),
-                kv_used_share=share,
+                kv_used_share=used_share(usage.get(memory.rank.dp or 0), account),
             )
         )
     return tuple(bars)
+
+
+def _usage(timeline: Timeline) -> dict[int, float]:
+    """Newest share of the pool in use, 0 to 1, by data-parallel rank."""
+    found: dict[int, float] = {}
+    for dp, usage in zip(*(timeline.column(name)[-_NEWEST:] for name in ("dp", "usage")), strict=True):
+        if not math.isnan(usage):
+            found[0 if math.isnan(dp) else int(dp)] = usage
+    return found

@@ -16,7 +16,7 @@ from kvtui.domain.geometry import Attention
 from kvtui.domain.http_reading import HttpReading
 from kvtui.domain.models import attention_of
 from kvtui.domain.process import FoundServer
-from kvtui.domain.rank import MAIN
+from kvtui.domain.rank import MAIN, Rank
 from kvtui.domain.reading import Known, Missing, Reading, Where
 from kvtui.domain.scrape import Scrape
 
@@ -44,7 +44,7 @@ def boot_of(http: HttpReading | None, found: FoundServer | None) -> Boot | None:
         state="up" if info is not None or scrape is not None else "starting",
         version=version,
         settings=_settings(info, found),
-        ranks=(_memory(http, info, scrape),),
+        ranks=_ranks(http, info, scrape),
         launch_command=_command(info, found),
         notes=info.notes if info is not None else (),
     )
@@ -107,8 +107,14 @@ def _pool(info: ServerInfo | None, scrape: Scrape | None) -> int | None:
     return told
 
 
-def _memory(http: HttpReading | None, info: ServerInfo | None, scrape: Scrape | None) -> RankMemory:
-    state = info.states[0] if info is not None and info.states else InternalState(0)
+def _ranks(http: HttpReading | None, info: ServerInfo | None, scrape: Scrape | None) -> tuple[RankMemory, ...]:
+    """One memory a data-parallel rank that replied: replies do not name their rank, and their sizes hardly differ."""
+    states = info.states if info is not None and info.states else (InternalState(0),)
+    named = len(states) > 1
+    return tuple(_memory(http, info, scrape, state, Rank(dp=number) if named else MAIN) for number, state in enumerate(states))
+
+
+def _memory(http: HttpReading | None, info: ServerInfo | None, scrape: Scrape | None, state: InternalState, rank: Rank) -> RankMemory:
     architecture = _architecture(http)
     pool = _pool(info, scrape)
     loads: tuple[WeightLoad, ...] = ()
@@ -116,7 +122,7 @@ def _memory(http: HttpReading | None, info: ServerInfo | None, scrape: Scrape | 
     if architecture or isinstance(weight, Known):
         loads = (WeightLoad(begin_gib=_NO_LOG, end_gib=_NO_LOG, usage_gib=weight, type=architecture),)
     return RankMemory(
-        rank=MAIN,
+        rank=rank,
         init_usage_gib=_NO_LOG,
         loads=loads,
         pools=_pools(state, scrape, pool, architecture),

@@ -11,13 +11,18 @@ from kvtui.domain.boot import Boot, GraphCapture, PoolAllocation, RankMemory, We
 from kvtui.domain.reading import Known, Missing, Reading, Where
 
 
+def measured(boot: Boot) -> tuple[RankMemory, ...]:
+    """The ranks that printed memory lines, of all replicas."""
+    return tuple(m for m in boot.ranks if m.loads or m.pools or m.pool_ends_gib or m.final or m.captures)
+
+
 def world(boot: Boot) -> tuple[RankMemory, ...]:
     """The ranks that share one measurement.
 
     With DP attention all ranks are one world; with plain data parallelism each replica is its own
     (facts/memory.md 1.1), and the lowest replica that printed memory lines is taken.
     """
-    told = tuple(m for m in boot.ranks if m.loads or m.pools or m.pool_ends_gib or m.final or m.captures)
+    told = measured(boot)
     if boot.switch("enable_dp_attention"):
         return told
     replicas = {m.rank.dp or 0 for m in told}

@@ -11,6 +11,7 @@ from kvtui.domain.boot import Boot
 from kvtui.domain.frame import Analysis
 from kvtui.domain.plan import Plan
 from kvtui.domain.reading import Known, Missing, Reading, optional
+from kvtui.domain.workload import Workload
 
 _FLAG: Final = re.compile(r"--([a-z][a-z0-9-]{1,60})(?: (\S{1,80}))?")
 _SAME_DEMAND: Final = 0.15
@@ -44,6 +45,18 @@ class SavedPlan:
     tok_s_before: float | None
     tok_s: tuple[float, float, float] | None
     """Low, middle, high."""
+    stated: str = ""
+    """The load that the figures hold for, where the operator stated it; empty: it was measured."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What of the plan no server's settings show: what clients send, what is done on the machine; all of it where there is no flag."""
+        return tuple(flag for flag in self.flags if not _is_launch(flag)) or (() if self.flags else self.options)
+
+    @property
+    def checkable(self) -> bool:
+        """True where a launch flag tells a start that carries it out from others."""
+        return any(_is_launch(flag) for flag in self.flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +88,19 @@ class Followed:
     rows: tuple[Compared, ...]
     demand: str
     """Why running and throughput are not compared; empty where the demand is equal."""
+    unseen: tuple[str, ...] = ()
+    """Parts of the plan of which nobody can say whether they were carried out."""
+
+    @property
+    def proven(self) -> bool:
+        """False where nothing of the plan can be seen in a start: it is the next start, no more."""
+        return self.plan.checkable
 
 
-def saved_plan(analysis: Analysis, plan: Plan) -> SavedPlan:
-    """What is kept of a plan."""
-    identity, load = analysis.account.identity, analysis.workload
+def saved_plan(analysis: Analysis, plan: Plan, stated: str = "", load: Workload | None = None) -> SavedPlan:
+    """What is kept of a plan; ``stated`` and ``load``: the load that the operator stated, in words and as the plan's figures take it."""
+    identity = analysis.account.identity
+    load = load if stated else analysis.workload
     boot = analysis.frame.boot
     rank = load.busiest if load is not None else None
     running, queued = (None, None) if rank is None else (optional(rank.running), optional(rank.queued))
@@ -100,21 +121,30 @@ def saved_plan(analysis: Analysis, plan: Plan) -> SavedPlan:
         running=plan.running,
         tok_s_before=_number(optional(load.gen_tput)) if load is not None else None,
         tok_s=(plan.tok_s.low, plan.tok_s.mid, plan.tok_s.high) if plan.tok_s is not None else None,
+        stated=stated,
     )
 
 
 def followed(analysis: Analysis, plans: tuple[SavedPlan, ...]) -> Followed | None:
     """The newest saved plan that the start on the screen carries out; None where there is none.
 
-    It must be a later start of the same model, and its settings must hold every flag of the plan.
+    It must be a later start of the same model, and its settings must hold every flag of the plan. A plan without a launch
+    flag comes last: nothing tells whether it was carried out, which ``Followed.proven`` says.
     """
     boot = analysis.frame.boot
     if boot is None or boot.state == "failed":
         return None
-    for plan in reversed(plans):
-        if _later(plan, boot) and _same_server(plan, analysis) and _carries(plan, boot, analysis):
+    later = [plan for plan in reversed(plans) if _later(plan, boot) and _same_server(plan, analysis)]
+    for plan in later:
+        if _carries(plan, boot, analysis):
             return _compare(plan, analysis)
-    return None
+    return next((_compare(plan, analysis) for plan in later if not plan.checkable), None)
+
+
+def _is_launch(flag: str) -> bool:
+    if flag.startswith("remove "):
+        return _FLAG.match(flag.removeprefix("remove ")) is not None
+    return _FLAG.fullmatch(flag) is not None
 
 
 def _later(plan: SavedPlan, boot: Boot) -> bool:
@@ -184,7 +214,7 @@ def _compare(plan: SavedPlan, analysis: Analysis) -> Followed:
         low, mid, high = plan.tok_s or (None, None, None)
         rows.append(Compared("running", "", before, after, after, after, running))
         rows.append(Compared("throughput", "tok/s", plan.tok_s_before, low, mid, high, load.gen_tput if load is not None else none))
-    return Followed(plan, tuple(rows), demand)
+    return Followed(plan, tuple(rows), demand, plan.unseen)
 
 
 def _demand(plan: SavedPlan, running: Reading[float], queued: Reading[float]) -> str:

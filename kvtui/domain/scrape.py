@@ -178,10 +178,18 @@ class Scrape:
     """Seconds in the queue."""
     whole: bool = True
     """False: the page was cut or partly unreadable, so what it lacks proves nothing."""
+    refused: int = 0
+    """Values that were left out: no numbers (NaN, infinite), negative, or too large to be true."""
     extra: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     """Facts without a rank: ``num_pages``."""
     notes: tuple[str, ...] = ()
     """What a reader of the numbers must know; sentences."""
+
+    @property
+    def usable(self) -> bool:
+        """False where values were left out and no rank's load is among those that stay."""
+        loads = (reading for row in self.ranks for reading in (row.running, row.usage, row.queued))
+        return not self.refused or any(isinstance(reading, Known) for reading in loads)
 
     @property
     def role(self) -> str:

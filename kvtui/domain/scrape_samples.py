@@ -7,7 +7,6 @@ A page shows the newest decode tick, not every tick, so these rows sample the ti
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from typing import Final
 
 from kvtui.domain.events import Event
@@ -188,8 +187,3 @@ def _usage(row: RankRow) -> float | None:
 
 def _value(reading: Reading[float]) -> float | None:
     return reading.value if isinstance(reading, Known) else None
-
-
-def newest_rows(scrape: Scrape) -> tuple[Mapping[str, float], ...]:
-    """One row a data-parallel rank from a single page: for a report that takes one look."""
-    return tuple(sample_of(row, scrape.at) for row in scrape.stage_rows())

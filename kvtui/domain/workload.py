@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kvtui.domain.batches import RankLoad, load_of_rank, split_ranks
+from kvtui.domain.batches import RankLoad, covered_weight, load_of_rank, split_ranks
 from kvtui.domain.events import Event
 from kvtui.domain.prompts import Prompts, prompts_of
 from kvtui.domain.reading import Known, Missing, Reading, Where
@@ -160,7 +160,7 @@ def _guess_interval(window: Timeline, ranks: Sequence[tuple[int, Sequence[int]]]
 
     A server that idles in between makes the quotient too large, hence the bound.
     """
-    covered = max((load_of_rank(dp, window, rows, None, DECODE_INTERVAL).covered_weight for dp, rows in ranks), default=0.0)
+    covered = max((covered_weight(window, rows) for _, rows in ranks), default=0.0)
     if span is None or span < 5 or covered <= 0:
         return float(DECODE_INTERVAL)
     return max(1.0, min(float(DECODE_INTERVAL), span / covered))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kvtui.diagnose.at_rest import at_rest
 from kvtui.diagnose.context import context_of
 from kvtui.diagnose.registry import diagnose
 from kvtui.domain.account import Account
@@ -16,6 +17,7 @@ from kvtui.domain.geometry import Attention
 from kvtui.domain.ledgers import ledgers
 from kvtui.domain.live_ledgers import live_ledgers
 from kvtui.domain.reading import Missing
+from kvtui.domain.settings import USUAL, Thresholds
 from kvtui.domain.what_if import is_capped
 from kvtui.options.of_analysis import context_of as of_analysis
 from kvtui.options.registry import estimates as run_levers
@@ -23,24 +25,27 @@ from kvtui.options.registry import estimates as run_levers
 EMPTY_BOOT = Boot(0, 0, 0, None, None, "starting", Missing("no start in the log"))
 
 
-def analyse(frame: Frame, given: Given = NO_GEOMETRY) -> Analysis:
-    """Everything that follows from a frame; pure, and the same for every source."""
+def analyse(frame: Frame, given: Given = NO_GEOMETRY, thresholds: Thresholds = USUAL) -> Analysis:
+    """Everything that follows from a frame; pure, and the same for every source. ``thresholds``: from when on the rules speak."""
     boot = frame.boot or EMPTY_BOOT
     sums = account(boot, boots=frame.boots, given=given, seen=_seen(frame))
     usage = frame.timeline.last("usage")
     share = usage[0] if usage is not None else None
-    context = context_of(frame, sums)
+    context = context_of(frame, sums, thresholds=thresholds)
     findings = diagnose(context)
     bare = Analysis(
         frame=frame,
         account=sums,
-        ledgers=live_ledgers(frame.gpus, frame.found, sums, share) or ledgers(boot, sums, share),
+        ledgers=live_ledgers(frame.gpus, frame.found, sums, share) or ledgers(boot, sums, frame.timeline),
         findings=findings,
         workload=context.workload,
         band=context.band,
+        thresholds=thresholds,
     )
     levers = estimates(bare, None)
-    return replace(bare, findings=tuple(_useful(finding, levers, sums) for finding in findings), estimates=levers)
+    now = at_rest(context, findings)
+    told = tuple(_useful(finding, levers, sums) for finding in now)
+    return replace(bare, findings=told, estimates=levers, last_load=() if now == findings else findings)
 
 
 def _useful(finding: Finding, levers: tuple[Estimate, ...], sums: Account) -> Finding:

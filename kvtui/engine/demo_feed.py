@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from kvtui.diagnose.steady import HOLD_S
 from kvtui.domain.boot import Scalar
 from kvtui.domain.frame import Analysis, Frame
 from kvtui.engine.feed import SourceFeed
@@ -33,16 +34,16 @@ class Simulated(Source, Protocol):
         """Let some seconds go by."""
         ...
 
-    def apply(self, changes: Mapping[str, Scalar]) -> None:
-        """Restart with other settings."""
+    def apply(self, changes: Mapping[str, Scalar]) -> dict[str, str]:
+        """Restart with other settings; gives what was left out, with a sentence each."""
         ...
 
 
 class SimulatedFeed(SourceFeed):
     """``ports.DemoFeed`` over a simulated server."""
 
-    def __init__(self, source: Simulated, clock: Clock, analyse: Callable[[Frame], Analysis]) -> None:
-        super().__init__(source, clock, analyse)
+    def __init__(self, source: Simulated, clock: Clock, analyse: Callable[[Frame], Analysis], *, hold_s: float = HOLD_S) -> None:
+        super().__init__(source, clock, analyse, hold_s=hold_s)
         self._server = source
 
     @property
@@ -73,7 +74,8 @@ class SimulatedFeed(SourceFeed):
         self._server.step(seconds)
         self._poked.set()
 
-    def apply(self, changes: Mapping[str, Scalar]) -> None:
-        """Restart the server with other settings; raises ValueError for what cannot be changed."""
-        self._server.apply(changes)
+    def apply(self, changes: Mapping[str, Scalar]) -> dict[str, str]:
+        """Restart the server with other settings; see ``ports.DemoControl``."""
+        left = self._server.apply(changes)
         self._poked.set()
+        return left

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from kvtui.diagnose.steady import Steady, advance
+from kvtui.diagnose.steady import HOLD_S, Steady, advance
 from kvtui.domain.frame import Analysis, Frame
+from kvtui.domain.periods import Periods, dated, extended
+from kvtui.engine.follower import RESTING_S
 from kvtui.ports import Clock, Source
 
 
@@ -17,14 +19,18 @@ class SourceFeed:
     A frame equal in content to the last one is not analysed again: a finished log costs nothing.
     """
 
-    def __init__(self, source: Source, clock: Clock, analyse: Callable[[Frame], Analysis]) -> None:
+    def __init__(self, source: Source, clock: Clock, analyse: Callable[[Frame], Analysis], *, hold_s: float = HOLD_S) -> None:
+        """``hold_s``: seconds that a finding on a running server must last before it is shown."""
+        self._hold_s = hold_s
         self._source = source
         self._clock = clock
         self._analyse = analyse
         self._last: Frame | None = None
+        self._least = 0.0
         self._poked = asyncio.Event()
         self._steady = Steady()
-        self._shown: tuple[int, int] | None = None
+        self._shown: tuple[int, int, float | None] | None = None
+        self._periods: Periods = ()
 
     async def next(self) -> Analysis:
         """The newest analysis that differs from the last one given."""
@@ -42,17 +48,20 @@ class SourceFeed:
     def _steadied(self, analysis: Analysis) -> Analysis:
         """The verdicts of a server that runs, held until they last; a finished log is judged over its own span."""
         frame = analysis.frame
-        shown = (len(frame.boots), frame.chosen)
-        if shown != self._shown:
-            self._steady, self._shown = Steady(), shown
-        if frame.finished or frame.now is None:
+        if frame.start != self._shown:
+            self._steady, self._shown, self._periods = Steady(), frame.start, ()
+        if frame.now is None or (frame.finished and not self._periods):
             return analysis
-        self._steady = advance(self._steady, analysis.findings, frame.now)
-        return replace(analysis, findings=self._steady.shown)
+        findings = analysis.findings
+        if not frame.finished:
+            self._steady = advance(self._steady, findings, frame.now, hold_s=self._hold_s)
+            findings = self._steady.shown
+        self._periods = extended(self._periods, findings, frame.now)
+        return replace(analysis, findings=dated(findings, self._periods), periods=self._periods)
 
     async def _pause(self) -> None:
         """Until the next read is due, or another boot is asked for."""
-        sleeping = asyncio.ensure_future(self._clock.sleep(self._source.every))
+        sleeping = asyncio.ensure_future(self._clock.sleep(max(self._source.every, self._least)))
         poked = asyncio.ensure_future(self._poked.wait())
         try:
             await asyncio.wait({sleeping, poked}, return_when=asyncio.FIRST_COMPLETED)
@@ -65,6 +74,13 @@ class SourceFeed:
         """Show another boot with the next analysis."""
         self._source.choose(boot)
         self._poked.set()
+
+    def look(self, *, closely: bool) -> None:
+        """Analyses each ``RESTING_S`` while nobody looks; the next at once where somebody does again."""
+        self._least = 0.0 if closely else RESTING_S
+        self._source.look(closely=closely)
+        if closely:
+            self._poked.set()
 
     async def close(self) -> None:
         """Let go of the source."""

@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, Protocol, TypeVar
 
+from kvtui.domain.frame import Frame
 from kvtui.ports import Clock
 
 T = TypeVar("T")
 
+RESTING_S: Final = 5.0
+"""Seconds between two readings while nobody looks."""
 _CANCELS: Final = 20
 _CANCEL_S: Final = 0.02
 
@@ -28,12 +31,44 @@ class Readable(Protocol[T]):  # type: ignore[misc] # read gives T and nothing ta
         ...
 
 
+class Resting(Readable[T], Protocol[T]):  # type: ignore[misc] # as above
+    """A source that asks a server by itself, and can be told to ask less often."""
+
+    def rest(self, least: float) -> None:
+        """Seconds between two questions at least; 0: its own pace."""
+        ...
+
+
+class LogLike(Protocol):
+    """A log as a source of frames."""
+
+    name: str
+    every: float
+
+    async def read(self) -> Frame:
+        """What the log says now."""
+        ...
+
+    def choose(self, boot: int) -> None:
+        """Show another boot."""
+        ...
+
+    def stop(self) -> None:
+        """Begin to let go; ``close`` waits for it."""
+        ...
+
+    async def close(self) -> None:
+        """Let go."""
+        ...
+
+
 class Follower(Generic[T]):
     """Keeps the newest reading. A source that takes long delays nobody: its last reading stays, and grows old."""
 
     def __init__(self, source: Readable[T], clock: Clock, news: asyncio.Event, took: Callable[[T], None] | None = None) -> None:
         self.source = source
         self.newest: T | None = None
+        self._least = 0.0
         self._clock, self._news, self._took = clock, news, took
         self._task: asyncio.Task[None] | None = None
 
@@ -50,7 +85,7 @@ class Follower(Generic[T]):
             if self._took is not None:
                 self._took(reading)
             self._news.set()
-            await self._clock.sleep(self.source.every)
+            await self._clock.sleep(max(self.source.every, self._least))
 
     def poke(self) -> None:
         """Read again now; used when what is wanted of the source has changed."""
@@ -58,6 +93,12 @@ class Follower(Generic[T]):
             self._task.cancel()
             self._task = None
             self.start()
+
+    def look(self, *, closely: bool) -> None:
+        """Read at the source's own pace, now first; else no more often than each ``RESTING_S``."""
+        rested, self._least = self._least, 0.0 if closely else RESTING_S
+        if rested and closely:
+            self.poke()
 
     async def close(self) -> None:
         """End the task and the source."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kvtui.domain.samples import COLUMNS, SampleStore, Timeline
+from kvtui.domain.samples import SampleStore, Timeline
 
 WHOLE: Final = 40_000
 """Newest rows that are kept as they came: several hours at one page a second."""
@@ -47,9 +47,6 @@ class History:
         edge = len(whole) - self._whole
         step = max(2, -(-edge // self._thinned))
         kept = [*range(0, edge, step), *range(edge, len(whole))]
-        columns = {name: whole.column(name) for name in COLUMNS}
-        store = SampleStore()
-        for index in kept:
-            store.append({name: column[index] for name, column in columns.items()})
-        self._store, self._rows = store, len(kept)
+        self._store.keep(kept)
+        self._rows = len(kept)
         self._old = len(kept) - self._whole

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 from kvtui.domain.boot import Boot
 from kvtui.domain.events import Event
@@ -22,38 +22,23 @@ from kvtui.domain.http_reading import HttpReading, shifted
 from kvtui.domain.live_boot import boot_of, overlay, same_server
 from kvtui.domain.notice import Notice
 from kvtui.domain.process import FoundServer
-from kvtui.engine.follower import Follower, Readable, ended, within
+from kvtui.engine.follower import RESTING_S, Follower, LogLike, Readable, Resting, ended, within
 from kvtui.engine.history import History
 from kvtui.engine.interruptions import ClockWatch
 from kvtui.engine.notices import notices
 from kvtui.engine.shift import Shift
+from kvtui.engine.starts import Starts, stretch
+from kvtui.engine.starts import within as events_of
 from kvtui.ports import Clock
 
 FIRST_WAIT_S: Final = 1.5
 """How long the first frame waits for a first reading, so that it is not empty."""
+BESIDE_LOG_S: Final = 2.0
+"""Seconds between two pages at least while a log tells each second what runs."""
 LOG_WAIT_S: Final = 30.0
 """How long one look waits for a log to be read whole."""
 EVENTS_KEPT: Final = 2_000
 JUMPS_KEPT: Final = 8
-
-
-class LogLike(Protocol):
-    """A log as a source of frames."""
-
-    name: str
-    every: float
-
-    async def read(self) -> Frame:
-        """What the log says now."""
-        ...
-
-    def choose(self, boot: int) -> None:
-        """Show another boot."""
-        ...
-
-    async def close(self) -> None:
-        """Let go."""
-        ...
 
 
 class LiveSource:
@@ -67,7 +52,7 @@ class LiveSource:
         clock: Clock,
         *,
         log: LogLike | None = None,
-        http: Readable[HttpReading] | None = None,
+        http: Resting[HttpReading] | None = None,
         gpus: Readable[GpuReading] | None = None,
         host: Readable[HostReading] | None = None,
         found: FoundServer | None = None,
@@ -75,10 +60,12 @@ class LiveSource:
         local_offset: float = 0.0,
         uptime: Callable[[], float] | None = None,
         notes: tuple[str, ...] = (),
+        relog: Callable[[FoundServer], LogLike | None] | None = None,
     ) -> None:
         """``local_offset``: this machine's seconds ahead of UTC; ``notes``: what discovery has to say.
 
-        ``finder`` looks for the server's processes again; ``uptime``: see ``ClockWatch``.
+        ``finder`` looks for the server's processes again; ``uptime``: see ``ClockWatch``. ``relog``: the log of processes
+        that write it elsewhere than those before, which may be the log that is read; None where it cannot be read.
         """
         self._clock, self._found, self._notes = clock, found, notes
         self._news = asyncio.Event()
@@ -87,6 +74,8 @@ class LiveSource:
         self._events: deque[Event] = deque(maxlen=EVENTS_KEPT)
         self._wanted = -1
         self._closed = False
+        self._pages, self._least = http, 0.0
+        self._closely, self._logged = True, False
         self._log_source = log
         self._log = Follower[Frame](log, clock, self._news, self._took_log) if log is not None else None
         self._http = Follower[HttpReading](http, clock, self._news, self._took_http) if http is not None else None
@@ -96,26 +85,46 @@ class LiveSource:
         self._jumps: deque[Notice] = deque(maxlen=JUMPS_KEPT)
         self._watch = ClockWatch(clock, self._jumped, uptime)
         self._watching: asyncio.Task[None] | None = None
-        self._restarted_at: float | None = None
+        self._starts = Starts()
+        self._relog = relog
+        self._old: asyncio.Task[None] | None = None
 
     def _took_log(self, frame: Frame) -> None:
-        fresh = any(health.state == "live" for health in frame.sources)
-        self._shift.seen(frame.now, self._clock.now(), fresh=fresh)
+        self._logged = any(health.state == "live" for health in frame.sources)
+        self._shift.seen(frame.now, self._clock.now(), fresh=self._logged)
+        self._pace_pages()
 
     def _took_http(self, reading: HttpReading) -> None:
         shift = self._shift.seconds
         self._history.extend(reading.rows, shift)
         self._events.extend(replace(event, at=event.at + shift) if event.at is not None else event for event in reading.events)
-        if reading.restarted_at != self._restarted_at:
-            self._restarted_at = reading.restarted_at
-            if self._finder is not None:
-                self._finder.poke()
+        if self._starts.took(reading, self._found, shift) and self._finder is not None:
+            self._finder.poke()
 
     def _took_found(self, found: FoundServer) -> None:
         before, self._found = self._found, found
-        if before is not None and before.log != found.log:
-            note = "The server was started anew and writes its log elsewhere: start kvtui again to read that one."
-            self._notes = tuple(dict.fromkeys((note, *self._notes)))
+        if before is None or before.log == found.log:
+            return
+        fresh = self._relog(found) if self._relog is not None else None
+        if fresh is None:
+            why = f": {found.log.note}" if found.log.note else ""
+            note = f"The server was started anew and writes its log elsewhere, where it is not read{why}."
+        else:
+            note = f"The server was started anew and writes its log elsewhere: {found.log.name or found.log.kind} is read now."
+            self._follow_log(fresh)
+        self._notes = tuple(dict.fromkeys((note, *self._notes)))
+
+    def _follow_log(self, log: LogLike) -> None:
+        """Read this log from now on; the one before is let go of, unless it is the same that goes on."""
+        if log is self._log_source:
+            if self._log is not None:
+                self._log.poke()
+            return
+        if self._log is not None:
+            self._old = asyncio.ensure_future(self._log.close())
+        self._log_source = log
+        self._log = Follower[Frame](log, self._clock, self._news, self._took_log)
+        self._log.start()
 
     def _jumped(self, notice: Notice, by: float) -> None:
         self._jumps.append(notice)
@@ -219,7 +228,7 @@ class LiveSource:
         """The newest boot with the server's own answers laid over it; a boot of its own where the log has none that fits."""
         if not base.boots:
             alone = boot_of(http, self._found)
-            return base if alone is None else replace(base, boots=(alone,), chosen=0)
+            return base if alone is None else self._starts.with_boots(base, alone, self._wanted)
         newest = base.boots[-1]
         if not same_server(newest, http):
             note = "The log's pool is not that of the running server: it is the log of another start. The server's own numbers are used."
@@ -234,7 +243,8 @@ class LiveSource:
     def _with_history(self, base: Frame, http: HttpReading | None) -> Frame:
         """Pages of metrics as the history, where no log gives batch lines of the boot that is shown."""
         newest_shown = not base.boots or base.chosen in {-1, len(base.boots) - 1}
-        if http is None or not newest_shown:
+        logged = bool(base.counts.lines)
+        if http is None or (logged and not newest_shown):
             return base
         silent = not len(base.timeline)
         if not silent and base.sources and base.sources[0].state in {"live", "ended"}:
@@ -242,6 +252,11 @@ class LiveSource:
         pages = self._history.view()
         if not len(pages):
             return base
+        if not logged and len(base.boots) > 1:
+            lines = tuple(stretch(boot, pages) for boot in base.boots)
+            base = replace(base, timelines=lines)
+            if not newest_shown:
+                return replace(base, timeline=lines[base.chosen], sampled=True, events=events_of(base.boots[base.chosen], self._events))
         # What the log told of retractions is in the pages' counters too.
         other = (event for event in base.events if event.kind != "retract") if self._events else base.events
         return replace(base, timeline=pages, sampled=True, events=(*other, *self._events))
@@ -260,6 +275,21 @@ class LiveSource:
         told += [reading.health for reading in (gpus, host) if reading is not None]
         return (*told, *waiting)
 
+    def look(self, *, closely: bool) -> None:
+        """Nobody looks, or somebody does again: what the driver, the host and the log say later is not lost."""
+        self._closely = closely
+        for follower in (self._log, self._gpus, self._host):
+            if follower is not None:
+                follower.look(closely=closely)
+        self._pace_pages()
+
+    def _pace_pages(self) -> None:
+        # Without a log that is followed the pages are the history; beside one they add what the log does not tell.
+        least = (BESIDE_LOG_S if self._closely else RESTING_S) if self._logged else 0.0
+        if self._pages is not None and least != self._least:
+            self._least = least
+            self._pages.rest(least)
+
     def choose(self, boot: int) -> None:
         """Show another start from the next frame on."""
         self._wanted = boot
@@ -268,12 +298,14 @@ class LiveSource:
             self._log.poke()
 
     async def close(self) -> None:
-        """End every task and let go of every source."""
+        """End every task and let go of every source, all at once."""
         self._closed = True
-        if self._watching is not None:
-            await ended(self._watching)
-        followers = (*self._followers(), self._finder)
-        await asyncio.gather(*(f.close() for f in followers if f is not None), return_exceptions=True)
+        if self._log_source is not None:
+            # Now, not at the next turn of the loop, which a terminal that is being restored may hold up.
+            self._log_source.stop()
+        ends = [follower.close() for follower in (*self._followers(), self._finder) if follower is not None]
+        tasks = [task for task in (self._watching, self._old) if task is not None]
+        await asyncio.gather(*ends, *(ended(task) for task in tasks), return_exceptions=True)
 
 
 def _moved(at: float | None, seconds: float) -> float | None:

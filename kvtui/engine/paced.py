@@ -11,17 +11,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from kvtui.diagnose.steady import HOLD_S
 from kvtui.domain.boot import Boot
 from kvtui.domain.frame import Analysis, Frame
 from kvtui.domain.ledger import GpuLedger
 from kvtui.domain.ledgers import ledgers
 from kvtui.domain.live_ledgers import live_ledgers
+from kvtui.engine.turns import Turns
 
-EVERY_S: Final = 5.0
+EVERY_S: Final = 10.0
 """Seconds between two judgements of a server at which nothing happens."""
 NEW_S: Final = 20.0
-"""Seconds from the first frame on in which each frame is judged: the first verdict comes from the first samples that allow one."""
-
+"""Seconds from the first frame on, and from a change of the load on, in which each frame is judged: a verdict comes from the first
+samples that allow one."""
+SILENT_S: Final = 15.0
+"""Seconds after the last page for which a server that no longer answers is judged with each frame."""
 
 FREQUENT: Final = frozenset({"retract", "warning"})
 """Events that a busy server prints all the time; they count by the minute."""
@@ -35,13 +39,15 @@ class Paced:
         self._every, self._new = every, new
         self._last: Analysis | None = None
         self._begun: float | None = None
+        self._turns = Turns()
 
     def __call__(self, frame: Frame) -> Analysis:
         """The analysis of a frame; raises what ``judge`` raises."""
         last = self._last
+        self._begun = frame.now if self._turns.turned(frame) else self._begun
         if last is not None and self._may_wait(last.frame, frame):
             return replace(last, frame=frame, ledgers=_parts(last, frame))
-        if last is None or _start(last.frame) != _start(frame):
+        if last is None or last.frame.start != frame.start or (_rests(last.frame) and not _rests(frame)):
             self._begun = frame.now
         self._last = self._judge(frame)
         return self._last
@@ -50,23 +56,33 @@ class Paced:
         if frame.finished or frame.now is None or judged.now is None or self._begun is None:
             return False
         # A clock that went back makes every age meaningless.
-        if not 0 <= frame.now - judged.now < self._every or frame.now - self._begun < self._new:
+        if not 0 <= frame.now - judged.now < self._every or frame.now - self._begun < self._new or _falls_silent(frame):
             return False
         return _occurrence(judged) == _occurrence(frame)
 
 
-def _start(frame: Frame) -> tuple[int, int]:
-    return len(frame.boots), frame.chosen
+def _rests(frame: Frame) -> bool:
+    """True where the server has had nothing to do for as long as a verdict has to last."""
+    since = frame.http.motion.rest.since if frame.http is not None else None
+    return since is not None and frame.http is not None and frame.http.now - since >= HOLD_S
+
+
+def _falls_silent(frame: Frame) -> bool:
+    """True where the server has just stopped answering: whether it is gone is a matter of seconds."""
+    http = frame.http
+    age = http.age(http.scrape) if http is not None and "metrics" in http.failures else None
+    return age is not None and age < SILENT_S
 
 
 def _occurrence(frame: Frame) -> tuple[object, ...]:
     """What changes a verdict at once when it differs."""
     boot = frame.boot
     return (
-        _start(frame),
+        frame.start,
         boot is not None and (boot.state, len(boot.settings), boot.final is not None),
         next((event.line for event in reversed(frame.events) if event.kind not in FREQUENT), None),
         frame.sampled,
+        _rests(frame),
         tuple((source.name, source.state) for source in frame.sources),
         tuple(notice.kind for notice in frame.notices),
         frozenset(frame.http.failures) if frame.http is not None else None,
@@ -79,4 +95,4 @@ def _parts(judged: Analysis, frame: Frame) -> tuple[GpuLedger, ...]:
     share = usage[0] if usage is not None else None
     boot: Boot | None = frame.boot
     told = live_ledgers(frame.gpus, frame.found, judged.account, share)
-    return told or (ledgers(boot, judged.account, share) if boot is not None else judged.ledgers)
+    return told or (ledgers(boot, judged.account, frame.timeline) if boot is not None else judged.ledgers)

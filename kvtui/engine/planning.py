@@ -87,7 +87,7 @@ def plan(geometry: Geometry, request: PlanRequest) -> Planned:
 def _refuse(geometry: Geometry, request: PlanRequest) -> None:
     """Requests that no server could have. Raises ValueError."""
     asked = request.deployment
-    figures = (asked.pre, asked.post, request.weights, request.gpu_mib, asked.swa_ratio, asked.mamba_ratio)
+    figures = (asked.pre, asked.post, request.weights, request.gpu_mib, asked.swa_ratio, asked.mamba_ratio, asked.fraction)
     if any(figure is not None and not (math.isfinite(figure) and figure > 0) for figure in figures):
         raise ValueError("Sizes and ratios must be finite and above 0.")
     if asked.pre is not None and asked.post is not None:
@@ -100,9 +100,12 @@ def _refuse(geometry: Geometry, request: PlanRequest) -> None:
     shared = asked.tp // asked.dp if asked.dp_attention else asked.tp
     if asked.dp_attention and (asked.dp > asked.tp or asked.tp % asked.dp):
         raise ValueError(f"--dp-attention needs --dp {asked.dp} to divide --tp {asked.tp}.")
+    if geometry.heads and geometry.heads % shared:
+        fit = ", ".join(str(count) for count in range(1, min(geometry.heads, 256) + 1) if geometry.heads % count == 0)
+        raise ValueError(f"{geometry.heads} attention heads cannot be spread over {shared} GPUs: SGLang refuses to start. {fit} can.")
     heads = geometry.kv_heads
     if geometry.kv_lora_rank is None and heads and shared > 1 and heads % shared and shared % heads:
-        raise ValueError(f"{heads} KV heads cannot be spread over {shared} GPUs.")
+        raise ValueError(f"{heads} KV heads cannot be spread over {shared} GPUs: SGLang refuses to start.")
 
 
 def _fraction_inputs(geometry: Geometry, deployment: Deployment, gpu_mib: float) -> FractionInputs:

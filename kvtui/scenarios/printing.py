@@ -37,6 +37,10 @@ class Printer:
         self._ratio = 0.7
         self._idle_at = 0.0
         self._waited = 0.0
+        self._token_at = 0.0
+        """When the last decode step ended."""
+        self._firsts: list[tuple[float, int]] = []
+        """Since then: when prefill passes ended, and how many requests got their first token from each."""
 
     def feed(self, state: StepState) -> list[Stamped]:
         """The lines of one state, in order of time."""
@@ -56,7 +60,7 @@ class Printer:
 
     def begin(self, at: float) -> None:
         """The scheduler is up at that second of the twin's time: the first line counts from here."""
-        self._line_at = self._prefill_at = self._idle_at = at
+        self._line_at = self._prefill_at = self._idle_at = self._token_at = at
 
     def stamp(self, at: float) -> None:
         """A snapshot for ``/v1/loads`` was written."""
@@ -71,8 +75,6 @@ class Printer:
         if first >= arrival:
             totals.ttft.add(first - arrival)
             totals.e2e.add(end - arrival)
-            if output > 1:
-                totals.itl.add((end - first) / (output - 1), output - 1)
 
     def _prefill(self, state: StepState) -> list[Stamped]:
         gauges = self.gauges
@@ -81,6 +83,8 @@ class Printer:
         gauges.prefill_busy_s += state.seconds
         finished = sum(outcome.ending == "finished" for outcome in state.left)
         running = max(0, state.running - (state.generated - finished))
+        if state.generated:
+            self._firsts.append((state.at_s, state.generated))
         begun = state.at_s - state.seconds
         used = max(0, state.used - state.new_tokens)
         since = max(begun - self._prefill_at, 1e-3)
@@ -105,6 +109,7 @@ class Printer:
             self.gauges.retracted_output += state.retracted * 200
         if not state.steps:
             return lines
+        self._between_tokens(state, start)
         done, each = 0, state.generated / state.steps
         self.gauges.decode_tokens += state.generated
         graph = self._graphed(state.running)
@@ -123,6 +128,17 @@ class Printer:
         self._steps += state.steps - done
         self._made += (state.steps - done) * each
         return lines
+
+    def _between_tokens(self, state: StepState, start: float) -> None:
+        """Each token's distance from the one before, as the tokenizer sees it: what lies between two steps is in it."""
+        step = state.seconds / state.steps
+        gain = max(1.0, state.generated / (state.steps * state.running)) if state.running else 1.0
+        fresh = sum(count for _, count in self._firsts)
+        add = self._totals.itl.add
+        for since, count in ((self._token_at, max(0, state.running - fresh)), *self._firsts):
+            add((start + step - since) / gain, round(count * gain))
+        add(step / gain, round((state.steps - 1) * state.running * gain))
+        self._token_at, self._firsts = state.at_s, []
 
     def _tick(self, state: StepState, at: float, used: int, *, graph: bool) -> str:
         gauges, decor = self.gauges, self._decor

@@ -13,6 +13,7 @@ from machines import failure, gpu, host, http, info, known, machine, page, stead
 
 from kvtui.diagnose.registry import ORDER, diagnose, registered
 from kvtui.domain.account import Identity
+from kvtui.domain.answers import LoadRow, Loads
 from kvtui.domain.estimate import OPTION_IDS
 from kvtui.domain.geometry import Attention, Geometry
 from kvtui.domain.gpu import Clocks, MemoryErrors, PcieLink
@@ -77,7 +78,7 @@ def _pd_log(columns):
 
 
 def late_tokens(itl):
-    spread = Spread(500, 60, itl, *(Quantile(0.0, 1.0, itl) for _ in range(3)))
+    spread = Spread(500, 60, itl, *(Quantile(0.0, 1.0, itl) for _ in range(4)))
     missing = Missing("none")
     latency = Latency(1000.0, missing, spread, missing, missing)
     return machine(pages(), logged=False, http_reading=http(scrape=page(running=20), latency=latency, server_info=info()))
@@ -291,3 +292,22 @@ def test_a_gauge_of_the_last_pass_is_no_share_of_graphs():
     assert "cuda-graph" not in ids(machine(prefilled, logged=False, http_reading=reading))
     eager = dataclasses.replace(reading, rates=Rates(1000.0, graph_share=known(0.1)))
     assert "cuda-graph" in ids(machine(prefilled, logged=False, http_reading=eager))
+
+
+@pytest.mark.parametrize(("stamp", "stuck"), [(1_060.0, True), (None, False)])
+def test_a_snapshot_that_is_not_written_any_more_proves_a_hang_before_an_idle_server_would_refresh(stamp, stuck):
+    log = steady(pages=True)
+    told = Loads(1_095.0, rows=(LoadRow(0, stamp=stamp, running=known(20.0)),))
+    hangs = Motion("stuck", "The scheduler has written nothing for 16 s.", gauges_at=1_080.0, counters_at=1_080.0, loads_at=1_080.0)
+    reading = http(now=1_096.0, scrape=page(at=1_096.0, running=20, queued=0), server_info=info(), loads=told, motion=hangs)
+    found = next((f for f in diagnose(machine(log, http_reading=reading, logged=False, now=1_089.0)) if f.id == "server-stuck"), None)
+    assert (found is not None and found.confidence == "high") is stuck
+
+
+@pytest.mark.parametrize(("changed_at", "stuck"), [(None, True), (1_081.0, True), (1_100.0, False)])
+def test_an_error_after_which_pages_still_change_is_no_end(changed_at, stuck):
+    log = steady()
+    failed = event("exception", "Traceback: bad request", at=1_081.0, line=9_000)
+    reading = http(scrape=page(at=1_100.0), motion=Motion("idle", changed_at=changed_at))
+    found = diagnose(machine(log, events=(failed,), http_reading=reading, now=1_100.0))
+    assert ("server-stuck" in {f.id for f in found}) is stuck

@@ -141,8 +141,23 @@ def test_unevenly_loaded_ranks():
             idle.decode(2, m=100)
             idle.at = busy.at
     found = diagnose(context(busy))
-    assert "dp-imbalance" in ids(found)
-    assert "DP0" in next(f for f in found if f.id == "dp-imbalance").sentence
+    assert first(found) == "dp-imbalance"
+    assert "DP0" in found[0].sentence
+
+
+def test_a_full_rank_beside_one_with_room_is_unevenly_loaded_and_not_short_of_kv():
+    store = SampleStore()
+    busy, idle = Log(store=store), Log(store=store, dp=1)
+    for i in range(60):
+        busy.decode(32, queued=20)
+        idle.at = busy.at
+        if i % 3 == 0:
+            idle.decode(2, queued=0)
+            idle.at = busy.at
+    found = diagnose(context(busy))
+    assert first(found) == "dp-imbalance"
+    assert "kv-capacity" not in ids(found)
+    assert any(ruled.verdict == "kv-capacity" for ruled in found[0].ruled_out)
 
 
 def test_a_single_retraction_does_not_outrank_a_proven_limit():
@@ -156,6 +171,20 @@ def test_a_retraction_is_enough_by_itself():
     log.decode(32)
     found = diagnose(context(log, events=(event("retract", retracted=1.0, at=1001.0),)))
     assert first(found) == "retraction"
+
+
+def test_retractions_of_a_load_before_the_newest_do_not_count():
+    """What runs now is judged by what happens to it."""
+    log = queueing(30, lines=30)
+    log.at += 30
+    begun = log.at
+    log.prefill(200, running=0)
+    for _ in range(40):
+        log.decode(30, queued=20)
+    events = (event("retract", retracted=4.0, at=1010.0), event("retract", retracted=1.0, at=begun + 5))
+    told = next(f for f in diagnose(context(log, events=events, finished=False)) if f.id == "retraction")
+    assert told.since == begun + 5
+    assert "1 request was put back" in told.sentence
 
 
 def test_out_of_memory_after_the_start_comes_first():

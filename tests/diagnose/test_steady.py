@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,28 @@ def test_a_clock_that_goes_back_starts_anew():
     assert advance(advance(Steady(), (KV,), 1000), (CAP,), 10).shown == (CAP,)
 
 
+def anew(verdict, since):
+    return replace(finding(verdict, since=since), anew=True)
+
+
+def test_what_stands_on_a_changed_load_waits_no_second_time():
+    state = Steady()
+    for at in range(100, 160):
+        state = advance(state, (finding("client", since=100.0),), at)
+    state = advance(state, (anew("running-cap", 144.0),), 160)
+    assert [f.id for f in state.shown] == ["running-cap"]
+
+
+def test_of_one_changed_load_only_the_first_verdict_is_shown_at_once():
+    """Its figures may lie at a threshold, and two verdicts change places for minutes."""
+    state = advance(Steady(), (finding("client", since=100.0),), 140)
+    shown = []
+    for at in range(160, 400, 5):
+        state = advance(state, (anew("kv-capacity" if at // 5 % 2 else "reservation", 144.0),), at)
+        shown.append(state.shown[0].id)
+    assert len(changes(shown)) <= 2
+
+
 def walk(name, middle, spread, seed, *, seconds=900):
     """A load whose one figure wanders noisily around a threshold; the shown primaries, judged every 5 s over 10 minutes."""
     rng = random.Random(seed)  # noqa: S311
@@ -143,3 +166,26 @@ def test_a_change_of_the_situation_is_seen():
             shown.append(state.shown[0].id)
     assert shown[-1] == "kv-capacity"
     assert len(changes(shown)) <= 4
+
+
+def test_confidence_that_comes_and_goes_does_not_move_a_finding():
+    sure, unsure = finding("retraction"), finding("retraction", confidence="low")
+    shown = play([((KV, unsure), 30), *[((sure, KV), 5), ((KV, unsure), 5)] * 10])
+    assert changes(shown) == ["kv-capacity"]
+    shown = play([((KV, unsure), 30), ((sure, KV), 40)])
+    assert changes(shown) == ["kv-capacity", "retraction"]
+
+
+def test_a_loud_banner_that_comes_and_goes_does_not_lead_in_between():
+    loud, quiet = finding("foreign-memory", axis="banner", confidence="high"), finding("foreign-memory", axis="banner")
+    assert changes(play([((HEALTHY, quiet), 30), *[((loud, HEALTHY), 5), ((HEALTHY, quiet), 5)] * 10])) == ["healthy"]
+
+
+def test_a_server_that_hangs_again_and_again_is_shown_at_once_twice():
+    shown = play([((KV,), 30), *[((STUCK, KV), 8), ((KV,), 8)] * 10])
+    assert changes(shown) == ["kv-capacity", "server-stuck", "kv-capacity", "server-stuck", "kv-capacity"]
+
+
+def test_a_hint_of_broken_hardware_has_to_hold():
+    hint = finding("hardware-fault", axis="banner")
+    assert "hardware-fault" not in {f.id for f in advance(advance(Steady(), (KV,), 0), (KV, hint), 1).shown}

@@ -127,8 +127,8 @@ def finding(verdict, *ruled, confidence="high"):
 
 
 def test_what_a_stronger_limit_rules_out_is_no_limit_beside_it():
-    shown = arranged([finding("prefill", "kv-capacity"), finding("kv-capacity", "prefill"), finding("dp-imbalance", "kv-capacity")])
-    assert ids(shown) == ["kv-capacity", "dp-imbalance"]
+    shown = arranged([finding("prefill", "kv-capacity"), finding("kv-capacity", "prefill"), finding("prefix-miss", "kv-capacity")])
+    assert ids(shown) == ["kv-capacity", "prefix-miss"]
     assert shown[1].ruled_out == ()
     shown = arranged([finding("retraction", "kv-capacity"), finding("kv-capacity")])
     assert ids(shown) == ["retraction"]
@@ -210,3 +210,91 @@ def test_a_failed_start_lowers_by_what_the_capture_lacked():
     advice = diagnose(judged)[0].advice[0]
     assert re.search(r"--mem-fraction-static 0\.87\b", advice)
     assert fraction_to_start(account(fraction=0.9), start) is None
+
+
+def test_a_server_that_moves_again_is_no_longer_stuck_and_says_that_it_was():
+    log = with_gap(200, after=lambda log: log.prefill(90, running=8), lines=20)
+    found = diagnose(context(log, finished=False))
+    past = next(f for f in found if f.id == "server-stuck")
+    assert found[0].id in {"healthy", "client"}
+    assert past.axis == "banner"
+    assert "It moves again since 20 s." in past.sentence
+    assert diagnose(context(log))[0].id == "server-stuck"
+
+
+def test_what_has_just_begun_to_move_is_not_well_yet():
+    log = with_gap(200, after=lambda log: log.prefill(90, running=8), lines=60)
+    short = Log()
+    for _ in range(60):
+        short.decode(10)
+    short.at += 200
+    for _ in range(8):
+        short.decode(10)
+    assert diagnose(context(log, finished=False))[0].id in {"healthy", "client"}
+    assert not {"healthy", "client"} & set(ids(diagnose(context(short, finished=False))))
+
+
+def test_a_limit_that_stood_before_a_stall_comes_first_as_soon_as_it_moves():
+    log = Log()
+    for _ in range(60):
+        log.decode(32, queued=20)
+    log.at += 120
+    for _ in range(3):
+        log.decode(32, queued=20)
+    found = diagnose(context(log, finished=False))
+    assert found[0].id == "kv-capacity"
+    assert found[-1].id == "server-stuck"
+
+
+def test_a_soft_watchdog_after_which_it_went_on_is_no_end():
+    log = Log()
+    for _ in range(200):
+        log.decode(32, queued=20)
+    soft = (event("watchdog", "watchdog timeout (self.soft=True)", at=1_050.0, line=60),)
+    for finished in (True, False):
+        assert diagnose(context(log, events=soft, finished=finished))[0].id == "kv-capacity"
+    hard = (event("watchdog", "watchdog timeout", at=1_195.0, line=200),)
+    assert diagnose(context(log, events=hard))[0].id == "server-stuck"
+
+
+def test_a_step_that_is_slowed_leads_where_nothing_limits_how_many_run():
+    def step(verdict, confidence="medium"):
+        return Finding(verdict, "t", "s.", "step", confidence)
+
+    client, healthy = finding("client"), finding("healthy")
+    assert ids(arranged([client, step("clocks")])) == ["clocks", "client"]
+    assert ids(arranged([healthy, step("cuda-graph")])) == ["cuda-graph", "healthy"]
+    assert ids(arranged([finding("kv-capacity"), step("clocks")])) == ["kv-capacity", "clocks"]
+    assert ids(arranged([client, step("speculation", "low")])) == ["client", "speculation"]
+    assert ids(arranged([client, step("decode-bandwidth")])) == ["client", "decode-bandwidth"]
+
+
+def test_healthy_speaks_of_concurrency_where_a_step_verdict_stands_beside():
+    beside = arranged([finding("healthy"), Finding("decode-bandwidth", "t", "s.", "step", "medium")])
+    assert beside[0].title == "Nothing limits how many run"
+    assert arranged([finding("healthy")])[0].title == "t"
+
+
+def test_a_certain_banner_says_more_than_that_more_could_come():
+    banner = Finding("foreign-memory", "t", "s.", "banner", "high")
+    assert ids(arranged([finding("client"), banner])) == ["foreign-memory", "client"]
+    assert ids(arranged([finding("kv-capacity"), banner])) == ["kv-capacity", "foreign-memory"]
+
+
+def test_a_queue_on_a_rank_that_generates_little_is_a_queue():
+    store = SampleStore()
+    busy, blocked = Log(store=store), Log(store=store, dp=1)
+    for _ in range(60):
+        busy.decode(20)
+        blocked.at = busy.at - 1
+        blocked.decode(1, queued=5)
+    assert not {"healthy", "client"} & set(ids(diagnose(context(busy))))
+
+
+@pytest.mark.parametrize(("gain", "confidence"), [(1.2, "medium"), (1.6, "low"), (2.2, None)])
+def test_the_less_a_draft_yields_the_surer_it_is_wasted(gain, confidence):
+    log = Log()
+    for _ in range(80):
+        log.decode(40, m=50, accept_len=gain)
+    found = next((f for f in diagnose(context(log)) if f.id == "speculation"), None)
+    assert (found.confidence if found is not None else None) == confidence

@@ -110,6 +110,23 @@ def test_bars_sum_to_the_whole(name):
         assert not bar.total_is_device
 
 
+def test_each_replica_has_its_own_bar_and_its_own_use():
+    text = ""
+    for dp, usage in ((0, 0.25), (1, 0.75)):
+        begin = f"[2026-11-29 14:52:49 DP{dp}] "
+        text += (
+            f"{begin}Load weight begin. avail mem=20.00 GB\n"
+            f"{begin}Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=15.00 GB, mem usage=5.00 GB.\n"
+            f"{begin}KV Cache is allocated. #tokens: 3072, K size: 3.00 GB, V size: 3.00 GB\n"
+            f"{begin}max_total_num_tokens=3072, chunked_prefill_size=512, max_prefill_tokens=16384, max_running_requests=64, "
+            "context_len=4096, available_gpu_mem=9.00 GB\n"
+            f"{begin}Decode batch, #running-req: 4, #token: {3072 * usage:.0f}, token usage: {usage}, cuda graph: False, "
+            "gen throughput (token/s): 100.00, #queue-req: 0\n"
+        )
+    bars = analysis_of(text).ledgers
+    assert [(bar.label, bar.total_gib, bar.kv_used_share.value) for bar in bars] == [("DP0", 20.0, 0.25), ("DP1", 20.0, 0.75)]
+
+
 def test_an_empty_log_gives_reasons_everywhere():
     seen = analysis_of("")
     assert seen.findings[0].id == "not-enough-data"

@@ -43,3 +43,9 @@ def test_a_share_is_never_above_one():
 
 def test_absurd_claims_give_no_share():
     assert fit_share([1e300] * 19 + [1.0], [1.0 + i for i in range(20)]) is None
+
+
+def test_one_interval_far_out_does_not_set_the_slope():
+    work, seconds = intervals(1.0, 4e-5, noise=0.02, n=120)
+    usual = fit_share(work, seconds).share
+    assert fit_share([250_000.0, *work], [17.0, *seconds]).share == pytest.approx(usual, abs=0.02)

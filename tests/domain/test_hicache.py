@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kvtui.domain.hicache import HostRequest, host_token_bytes, plan_host
+from kvtui.domain.hicache import HostRequest, plan_host
 from kvtui.domain.release import parse_release
-from kvtui.domain.sizing import SizingConfig, SizingError
+from kvtui.domain.sizing import SizingError
 
 ASK = HostRequest(release=parse_release("0.5.9"), device_tokens=100_000, token_bytes=70_272, page_size=64, ranks=8)
 
@@ -54,16 +54,3 @@ def test_the_automatic_ratio_is_named():
 def test_refuses_senseless_sizes():
     with pytest.raises(SizingError):
         plan_host(replace(ASK, token_bytes=0))
-
-
-def test_host_rows():
-    mla = SizingConfig(release=parse_release("0.5.9"), layout="mla", layers=61, kv_lora_rank=512, qk_rope_head_dim=64)
-    assert host_token_bytes(mla) == 70_272
-    sparse = replace(mla, layout="nsa", index_head_dim=128, kv_dtype="fp8_e4m3")
-    assert host_token_bytes(sparse) == (656 + 132) * 61
-    assert host_token_bytes(replace(mla, layout="mha", kv_heads=8, attn_tp=8, head_dim=128, v_head_dim=128)) == 61 * 512
-    with pytest.raises(SizingError, match="does not mirror"):
-        host_token_bytes(replace(sparse, release=parse_release("0.5.3")))
-    with pytest.raises(SizingError) as caught:
-        host_token_bytes(replace(mla, mamba_per_req=1, release=parse_release("0.5.18")))
-    assert caught.value.kind == "not-modelled"

@@ -50,6 +50,13 @@ def test_gauges_that_stand_while_counters_move_are_old():
     assert got.gauges_at == 0
 
 
+def test_gauges_of_an_idle_server_that_begins_to_work_are_not_old():
+    """The first decode line comes some steps after the first token."""
+    got = play(40, lambda t: page(t, running=0, decode=max(0, t - 37)))
+    assert got.state != "gauges-frozen"
+    assert play(60, lambda t: page(t, running=0, decode=max(0, t - 37))).state == "gauges-frozen"
+
+
 def test_gauges_that_stand_while_loads_move_are_old():
     assert play(30, page, lambda t: loads(t, 100 + t)).state == "gauges-frozen"
 
@@ -74,11 +81,20 @@ def test_loads_that_are_asked_once_a_minute_say_nothing_of_motion():
         (20, {}, "still"),
         (40, {}, "stuck"),
         (20, {"queued": 5}, "stuck"),
-        (20, {"active": 3}, "stuck"),
     ],
 )
 def test_a_busy_server_on_which_nothing_moves(seconds, more, state):
     assert play(seconds, lambda t: page(t, **more)).state == state
+
+
+@pytest.mark.parametrize(("active", "state"), [(lambda _: 3, "still"), (lambda t: 3 + t // 10, "stuck"), (lambda t: 3 - t // 10, "still")])
+def test_only_requests_that_come_while_nothing_moves_speak_for_a_hang(active, state):
+    assert play(20, lambda t: page(t, active=active(t))).state == state
+
+
+def test_what_is_seen_first_has_not_changed():
+    assert play(20, page, lambda t: loads(t, 5.0)).changed_at is None
+    assert play(20, lambda t: page(t, decode=t)).changed_at == 19
 
 
 def test_without_a_page_loads_alone_tell():

@@ -10,6 +10,7 @@ from kvtui.domain.plan import Plan
 from kvtui.domain.reading import Known, Missing, Where
 from kvtui.domain.saved_plan import followed, saved_plan
 from kvtui.domain.workload import observe
+from kvtui.present.saved import followed_lines
 
 PLAN = Plan(
     ("raise-fraction",), ("--mem-fraction-static 0.90",), fraction=0.90, tokens=188_016, headroom_gib=3.71, running=(50.0, 83.0),
@@ -91,8 +92,31 @@ def test_every_flag_must_be_set():
     assert followed(after(max_total_tokens=None), (gone,)) is not None
 
 
-def test_a_plan_without_launch_flags_cannot_be_recognised():
-    assert followed(after(), (replace(SAVED, flags=('"max_tokens": 1024',)),)) is None
+@pytest.mark.parametrize("flags", [('"max_tokens": 1024',), ()])
+def test_a_plan_without_launch_flags_is_compared_and_not_taken_for_proven(flags):
+    bare = replace(SAVED, options=("client-concurrency",), flags=flags)
+    told = followed(after(), (bare,))
+    assert not told.proven
+    assert told.unseen == (flags or ("client-concurrency",))
+    assert followed(BEFORE, (bare,)) is None
+    page = "\n".join("".join(span.text for span in line) for line in followed_lines(told, 120))
+    assert "cannot be seen whether it was carried out" in page
+    assert "not to be seen in the server's settings: " in page
+    # A plan that can be recognised says more, however old it is.
+    assert followed(after(), (SAVED, bare)).plan is SAVED
+
+
+def test_what_of_a_recognised_plan_cannot_be_seen_is_said():
+    told = followed(after(), (replace(SAVED, flags=(*SAVED.flags, '"max_tokens": 1024')),))
+    assert told.proven
+    assert told.unseen == ('"max_tokens": 1024',)
+
+
+def test_a_plan_for_a_stated_load_is_compared_at_that_load():
+    kept = saved_plan(BEFORE, PLAN, "64 users", BEFORE.workload)
+    assert kept.stated == "64 users"
+    page = "".join(span.text for line in followed_lines(followed(after(), (kept,)), 120) for span in line)
+    assert "the figures are for the stated load: 64 users" in page
 
 
 def test_the_newest_plan_that_fits_is_taken():

@@ -5,7 +5,7 @@ from metric_pages import load, rank_labels, scrape, series
 
 from kvtui.domain.load_samples import load_rows_between
 from kvtui.domain.samples import DECODE, PREFILL, SampleStore
-from kvtui.domain.scrape_samples import SampleFeed, events_between, newest_rows, rows_between
+from kvtui.domain.scrape_samples import SampleFeed, events_between, rows_between
 from kvtui.domain.workload import observe
 from kvtui.parse.loads import read_loads
 
@@ -49,9 +49,9 @@ def test_a_throughput_that_did_not_move_belongs_to_another_batch():
 
 
 def test_usage_is_exact_where_it_agrees_with_the_rounded_gauge():
-    assert newest_rows(page(0, kv_used_tokens=404))[0]["usage"] == 0.404
-    assert newest_rows(page(0, kv_used_tokens=999))[0]["usage"] == 0.4
-    assert newest_rows(page(0, full_token_usage=0.2))[0]["usage"] == 0.2
+    assert rows_between(None, page(0, kv_used_tokens=404))[0]["usage"] == 0.404
+    assert rows_between(None, page(0, kv_used_tokens=999))[0]["usage"] == 0.4
+    assert rows_between(None, page(0, full_token_usage=0.2))[0]["usage"] == 0.2
 
 
 def test_prefill_rows_come_from_counters():

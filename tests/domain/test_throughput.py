@@ -16,7 +16,7 @@ def samples(batches, a=0.0288, c=0.000266, noise=0.0, seed=1):
 
 
 def test_gain_is_the_saturating_curve_of_story_a():
-    # facts/diagnoses.md 2.2: E 0.65 at 50 running is R0 92.9; 81 running give +33 %, 112 give +56 %
+    # facts/diagnoses.md 2.2: E 0.65 at 50 running is R0 92.9; 81 running give +33%, 112 give +56%
     r0 = 50 * 0.65 / 0.35
     assert gain(50, 81, r0) == pytest.approx(1.331, abs=0.003)
     assert gain(50, 112, r0) == pytest.approx(1.563, abs=0.003)

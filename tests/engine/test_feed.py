@@ -56,3 +56,31 @@ async def test_a_finished_log_is_analysed_once_and_as_it_is():
     feed = SourceFeed(Hand(done), clock, lambda frame: calls.append(1) or analyse(frame))
     await feed.next()
     assert len(calls) == 1
+
+
+async def test_a_running_server_has_a_history_of_its_verdicts():
+    told = iter([KV, *[CLIENT] * 30])
+    clock = Clock()
+    clock.sleep = _no_wait
+    running = frames(31)
+    feed = SourceFeed(Hand(*running), clock, lambda frame: replace(analyse(frame), findings=(next(told),)))
+    seen = [await feed.next() for _ in range(31)]
+    begun = running[0].now
+    assert [(p.id, p.begin, p.end) for p in seen[-1].periods] == [("kv-capacity", begun, begun + 16), ("client", begun + 16, None)]
+    assert seen[0].periods is seen[10].periods, "panes are left alone while nothing changes"
+
+
+async def test_the_history_of_one_start_does_not_go_on_in_the_next():
+    told = iter([KV, CLIENT, CLIENT])
+    first, second, third = frames(3)
+    anew = [replace(frame, boots=frame.boots * 2, chosen=1) for frame in (second, third)]
+    clock = Clock()
+    clock.sleep = _no_wait
+    feed = SourceFeed(Hand(first, *anew), clock, lambda frame: replace(analyse(frame), findings=(next(told),)))
+    seen = [await feed.next() for _ in range(3)]
+    assert [p.id for p in seen[-1].periods] == ["client"]
+
+
+async def test_a_finished_log_has_no_history_of_its_own():
+    feed = SourceFeed(Hand(frame_of(log("founding_a.log"))), Clock(), analyse)
+    assert (await feed.next()).periods == ()

@@ -5,9 +5,19 @@ from dataclasses import replace
 
 import builders as b
 
+from kvtui.diagnose.steady import HOLD_S
 from kvtui.domain.events import Event
 from kvtui.domain.frame import SourceHealth
+from kvtui.domain.http_reading import HttpReading
+from kvtui.domain.motion import Motion
+from kvtui.domain.reading import Missing
+from kvtui.domain.resting import Rest
 from kvtui.engine.paced import EVERY_S, NEW_S, Paced
+
+
+def http(*, now, motion):
+    none = Missing("not read")
+    return HttpReading(now, "http://127.0.0.1:30000", none, none, none, none, none, none, motion, (), {})
 
 
 class Judge:
@@ -43,7 +53,7 @@ def test_later_only_every_few_seconds_and_with_the_newest_readings():
     judge = Judge()
     paced, now = after_the_first_minute(judge)
     shown = [paced(frame(now + second)) for second in range(20)]
-    assert 3 <= len(judge.frames) <= 20 / EVERY_S + 1
+    assert 2 <= len(judge.frames) <= 20 / EVERY_S + 1
     assert [analysis.frame.now for analysis in shown] == [b.NOW + now + second for second in range(20)]
     # Panes are left alone as long as these are the same objects.
     same = [a.estimates is b.estimates and a.account is b.account for a, b in itertools.pairwise(shown)]
@@ -78,3 +88,19 @@ def test_a_finished_log_and_a_clock_that_goes_back_are_judged_at_once():
     paced(replace(frame(now + 1), finished=True))
     paced(frame(now - 8))
     assert len(judge.frames) == 2
+
+
+def test_a_server_that_comes_to_rest_or_to_work_is_judged_at_once_and_then_closely():
+    def resting(at, since):
+        return replace(frame(at), http=http(now=b.NOW + at, motion=Motion(rest=Rest(since and b.NOW + since))))
+
+    judge = Judge()
+    paced = Paced(judge)
+    for second in range(100):
+        paced(resting(second, 30 if second >= 30 else None))
+    at_rest = [f.now - b.NOW for f in judge.frames if f.now - b.NOW > 30]
+    assert 30 + HOLD_S in at_rest
+    judge.frames.clear()
+    for second in range(100, 110):
+        paced(resting(second, None))
+    assert len(judge.frames) == 10

@@ -19,6 +19,7 @@ from screen import screen_text
 from kvtui.app import KvtuiApp
 from kvtui.domain.http_reading import Failure
 from kvtui.domain.samples import DECODE
+from kvtui.domain.settings import USUAL
 from kvtui.engine.analyse import estimates
 from kvtui.sources.http import HttpClient
 from kvtui.wiring import Request, _Analyser, open_feed, open_source, servers_here
@@ -189,7 +190,7 @@ async def test_the_screen_and_the_report_say_the_same(release, tmp_path):
 
 async def until(source, seconds, wanted):
     """Seconds until a frame satisfies ``wanted``; fails after ``seconds``."""
-    analyse = _Analyser(None)
+    analyse = _Analyser(None, USUAL)
     begun = time.monotonic()
     while time.monotonic() - begun < seconds:
         frame = await source.read()
@@ -219,10 +220,13 @@ async def test_a_frozen_scheduler_a_killed_one_and_a_new_one(release, tmp_path):
                 for pid in schedulers:
                     os.kill(pid, signal.SIGCONT)
                 resumed = (await source.read()).now
-                took = await until(
-                    source, 60, lambda frame, _: (frame.http.motion.gauges_at or 0) > resumed and "server_info" not in frame.http.failures
-                )
-                print(f"{release}: gauges move again {took:.1f} s after SIGCONT")
+                took = await until(source, 20, lambda frame, _: (frame.http.motion.changed_at or 0) > resumed)
+                print(f"{release}: it is seen to move {took:.1f} s after SIGCONT")
+                took = await until(source, 20, lambda _, analysis: analysis.findings and analysis.findings[0].id != "server-stuck")
+                print(f"{release}: server-stuck is gone {took:.1f} s later")
+                assert took < 5
+                # It is asked for /server_info once a minute.
+                await until(source, 60, lambda frame, _: "server_info" not in frame.http.failures)
             server.stop()
             took = await until(
                 source, 30, lambda frame, _: "metrics" in frame.http.failures and frame.http.failures["metrics"].kind == "refused"

@@ -1,10 +1,11 @@
 """The confusion table: what the rules say of each labelled situation, from its log alone and from its metrics alone.
 
-``python tests/scenarios/confusion.py [ID ...] [-v]`` prints it.
+``python tests/scenarios/confusion.py [ID ...] [--seeds N ...] [-v]`` prints it, and with several seeds the score of each.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections import Counter
@@ -45,6 +46,11 @@ class Verdicts:
             return next((name for name in ids if name in self.scenario.expected), ids[0] if ids else "-")
         # A loud banner comes before the axis' own verdict, and must not stand where a limit is expected.
         return ids[0] if ids else "-"
+
+    @property
+    def primary(self) -> str:
+        """The verdict that stands first, whatever its axis."""
+        return self.findings[0].id
 
     @property
     def right(self) -> bool:
@@ -138,15 +144,23 @@ def grid(rows: list[Verdicts]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    rows = table([name for name in arguments if not name.startswith("-")])
-    print(grid(rows))
-    for row in rows:
-        if "-v" in arguments or not row.right or row.wrong_ids:
-            named = ", ".join(f"{f.id}{'?' if f.confidence == 'low' else ''}" for f in row.findings)
-            print(f"{row.scenario.id} {row.strength} {row.view}: {named}: {row.findings[0].sentence}")
-    right = sum(row.right for row in rows)
-    wrong = sum(bool(row.wrong_ids) for row in rows)
-    print(f"{right}/{len(rows)} right ({right / len(rows):.1%}), {wrong} with a verdict that is wrong")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ids", nargs="*", metavar="ID")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("-v", "--verbose", action="store_true")
+    asked = parser.parse_args(arguments)
+    scores = []
+    for seed in asked.seeds:
+        rows = table(asked.ids, seed)
+        print(grid(rows))
+        for row in rows:
+            if asked.verbose or not row.right or row.wrong_ids:
+                named = ", ".join(f"{f.id}{'?' if f.confidence == 'low' else ''}" for f in row.findings)
+                print(f"{row.scenario.id} {row.strength} {row.view}: {named}: {row.findings[0].sentence}")
+        right = sum(row.right for row in rows)
+        wrong = sum(bool(row.wrong_ids) for row in rows)
+        scores.append(f"seed {seed}: {right}/{len(rows)} right ({right / len(rows):.1%}), {wrong} with a verdict that is wrong")
+    print("\n".join(scores))
     return 0
 
 

@@ -184,3 +184,18 @@ def test_steps_follow_the_flags():
     assert step_times(kimi(0.85, draft=Draft()), KIMI_TIMES).decode_s(8) > plain.decode_s(8)
     assert step_times(llama(cpu_offload_gb=8), KIMI_TIMES).decode_s(8) > 0.3
     assert PRO_6000.bytes_a_second == pytest.approx(1.5976e12, rel=1e-3)
+
+
+def test_the_time_between_tokens_holds_what_lies_between_two_steps():
+    """As a tokenizer sees it: most tokens follow a bare step, and those after a prefill pass come much later."""
+    player = Player(SCENARIOS["radix-off"].make("mild"), seed=3, epoch=EPOCH)
+    player.advance(player.up_s + 120)
+    page = PageReader().scrape(wanted_lines(player.page().encode()), 1.0, None)
+    seen = dict(zip(page.itl.limits, page.itl.counts, strict=True))
+    total = page.itl.counts[-1]
+    assert page.itl.total / total > 0.1
+    assert seen[0.03] > 0.3 * total
+    assert seen[0.1] < 0.8 * total
+    made, ended = player._printers[0].gauges.decode_tokens, player._totals.requests
+    assert total == pytest.approx(made, rel=0.02)
+    assert ended > 100

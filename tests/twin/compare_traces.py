@@ -203,7 +203,7 @@ def play(folder):
 
 def row(name, measured, twin: Summary):
     def share(ours, theirs):
-        return f"{100 * (ours / theirs - 1):+6.1f} %" if theirs else "      -"
+        return f"{100 * (ours / theirs - 1):+6.1f}%" if theirs else "      -"
 
     return (
         f"{name:28} running {measured.mean_running:6.2f} {twin.mean_running:6.2f} {share(twin.mean_running, measured.mean_running)}"

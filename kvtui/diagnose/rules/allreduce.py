@@ -49,7 +49,7 @@ def allreduce(context: Context) -> Finding | None:
         ),
         fixes=("tune-allreduce", "pp-for-tp", "dp-attention"),
         advice=(
-            "PCIe counters stay near 10 % while this holds: it is the latency of each message, not the bandwidth.",
+            "PCIe counters stay near 10% while this holds: it is the latency of each message, not the bandwidth.",
             "Test NCCL_P2P_LEVEL=SYS and NCCL_MIN_NCHANNELS=8; measure one message with all_reduce_perf of nccl-tests.",
         ),
         verify=("the step is shorter at the same running requests",),

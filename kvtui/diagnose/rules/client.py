@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from kvtui.diagnose.before_scheduler import held_before
 from kvtui.diagnose.context import ENOUGH_S, Context, count, first_at, proof, read
-from kvtui.diagnose.pressure import prefill_bound
+from kvtui.diagnose.pressure import longest_queue, prefill_bound, prefill_doubt
 from kvtui.diagnose.registry import rule
-from kvtui.diagnose.stalls import silence_of, stall_of
+from kvtui.diagnose.rules.healthy import waits_elsewhere
+from kvtui.diagnose.stalls import silence_of, unsettled
 from kvtui.domain.finding import Finding, Ruled
 
 _STEADY_LINES = 20
+_STEADY_PAGES = 8
+"""A page a second, less those of prefill passes: as many as a load of the shortest time shows."""
 
 
 @rule("client")
 def client(context: Context) -> Finding | None:
-    """No queue in 90 % of the lines, under half of what fits, under half of the pool, always at work (facts/diagnoses.md V7)."""
+    """No queue in 90% of the lines, under half of what fits, under half of the pool, always at work (facts/diagnoses.md V7)."""
     rank = context.rank
     if rank is None or not context.loaded or context.workload.retractions or prefill_bound(context) or held_before(context):
         return None
-    if stall_of(context) is not None or silence_of(context) is not None:
+    if unsettled(context) or silence_of(context) is not None or prefill_doubt(context) is not None:
         return None
-    queue, running, usage = read(rank.queue_share), read(rank.running), read(rank.usage)
+    if waits_elsewhere(context):
+        return None
+    queue, running, usage = longest_queue(context), read(rank.running), read(rank.usage)
     span = read(context.workload.span_s)
     if queue is None or running is None or usage is None or (span is not None and span < ENOUGH_S):
         return None
     cap, pool, resident = count(context.account.running_cap), count(context.account.tokens_reported), read(context.workload.resident)
     fits = pool / resident if pool is not None and resident else None
     room = min((limit for limit in (cap, fits) if limit is not None), default=None)
-    steady = rank.decode_lines >= _STEADY_LINES and (span is None or rank.covered_weight * context.interval >= 0.5 * span)
+    enough = rank.decode_lines >= (_STEADY_PAGES if context.sampled else _STEADY_LINES)
+    steady = enough and (span is None or rank.covered_weight * context.interval >= 0.5 * span)
     if queue > 0.1 or usage >= 0.5 or not steady or (room is not None and running >= 0.5 * room):
         return None
     tput = read(context.workload.gen_tput)
@@ -47,7 +53,7 @@ def client(context: Context) -> Finding | None:
         ),
         ruled_out=(
             Ruled("kv-capacity", "nothing waits"),
-            Ruled("running-cap", f"peak {read(rank.running_peak) or 0:.0f}, cap {cap or 'unknown'}"),
+            Ruled("running-cap", f"peak {read(rank.running_peak) or 0:.0f}, cap {f'{cap:,}' if cap else 'unknown'}"),
         ),
         fixes=("client-concurrency",),
         advice=(

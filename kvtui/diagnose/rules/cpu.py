@@ -64,7 +64,7 @@ def _gaps(context: Context) -> Evidence | None:
     if not 0 < usual < _OCCUPIED_PCT:
         return None
     source = "metric: sglang:fwd_occupancy" if context.sampled else "log"
-    return Evidence(f"the GPU computes only {usual:.0f} % of the time although requests run", source, read(context.workload.last_at))
+    return Evidence(f"the GPU computes only {usual:.0f}% of the time although requests run", source, read(context.workload.last_at))
 
 
 def _late(context: Context) -> Evidence | None:

@@ -11,8 +11,7 @@ from kvtui.diagnose.step_bytes import efficiency, step_bytes
 from kvtui.diagnose.steps import decoding
 from kvtui.domain.finding import Evidence, Finding, Ruled
 from kvtui.domain.reading import Known, Missing
-from kvtui.domain.step_samples import clean_samples
-from kvtui.domain.throughput import fit
+from kvtui.domain.step_samples import step_curve
 
 _ELASTIC: Final = 0.3
 """Share of the step that does not grow with the batch, below which doubling the batch nearly doubles the step (V6)."""
@@ -32,14 +31,14 @@ def decode_compute(context: Context) -> Finding | None:
 
 
 def _grows(context: Context) -> bool:
-    curve, running = fit(clean_samples(context.frame.timeline)), read(context.rank.running) if context.rank is not None else None
+    curve, running = step_curve(context.frame.timeline), read(context.rank.running) if context.rank is not None else None
     if isinstance(curve, Missing) or running is None:
         return False
     return curve.r0_high / (curve.r0_high + running) < _ELASTIC
 
 
 def _elastic(context: Context, kv_share: float) -> Finding | None:
-    curve, running = fit(clean_samples(context.frame.timeline)), read(context.workload.running) or 0.0
+    curve, running = step_curve(context.frame.timeline), read(context.workload.running) or 0.0
     if kv_share >= _KV_LITTLE or isinstance(curve, Missing):
         return None
     share = curve.elasticity(running)

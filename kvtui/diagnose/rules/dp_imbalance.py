@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from kvtui.diagnose.context import QUEUEING, Context, first_at, proof, read
+from kvtui.diagnose.context import Context, first_at, proof, read
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Finding, Ruled
 
-_RATIO = 1.3
 _IDLE_QUEUE = 0.05
 
 
 @rule("dp-imbalance")
 def dp_imbalance(context: Context) -> Finding | None:
-    """The busiest rank generates more than 1.3 times the mean, and queues while another has no queue (V14)."""
+    """The busiest rank generates more than ``dp_ratio`` times the mean, and queues while another has no queue (V14)."""
     ranks = context.workload.ranks
     if len(ranks) < 2 or not context.loaded or context.workload.decode_lines < 20:
         return None
     weights = [rank.generated_weight for rank in ranks]
     mean = sum(weights) / len(weights)
     busy, idle = max(ranks, key=lambda r: r.generated_weight), min(ranks, key=lambda r: r.generated_weight)
-    queue, least = read(busy.queue_share) or 0.0, read(idle.queue_share) or 0.0
-    if mean <= 0 or busy.generated_weight <= _RATIO * mean or queue < QUEUEING or least > _IDLE_QUEUE:
+    most, queue, least = context.thresholds.dp_ratio, read(busy.queue_share) or 0.0, read(idle.queue_share) or 0.0
+    if mean <= 0 or busy.generated_weight <= most * mean or queue < context.thresholds.queue_share or least > _IDLE_QUEUE:
         return None
     ratio = busy.generated_weight / mean
     return Finding(
@@ -46,5 +45,5 @@ def dp_imbalance(context: Context) -> Finding | None:
             "Balance by load: --load-balance-method total_tokens (older releases: shortest_queue, minimum_tokens; see --help).",
             "If clients or a router pick the rank themselves, let the server pick, or use --router-dp-aware.",
         ),
-        verify=("running of all ranks lies within 1.3 times their mean",),
+        verify=(f"running of all ranks lies within {most:g} times their mean",),
     )

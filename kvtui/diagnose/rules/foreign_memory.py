@@ -13,7 +13,6 @@ from kvtui.domain.gpu import Gpu
 from kvtui.domain.reading import Known
 from kvtui.domain.units import GIB
 
-_WORTH_GIB: Final = 0.5
 _CERTAIN_GIB: Final = 1.0
 _CONTEXT_GIB: Final = 2.0
 """What context and NCCL may take before the weights load, beyond what the log itself tells of them."""
@@ -52,13 +51,13 @@ def foreign_memory(context: Context) -> Finding | None:
 
 def _foreign(context: Context) -> list[tuple[Gpu, int, float]]:
     """GPU, pid and GiB of each process that is not the server's, on GPUs where the driver lists the server."""
-    pids = server_pids(context)
+    pids, worth = server_pids(context), context.thresholds.foreign_memory_gib
     return [
         (gpu, process.pid, process.memory.value / GIB)
         for gpu in known_gpus(context)
         if isinstance(gpu.processes, Known)
         for process in gpu.processes.value
-        if process.pid not in pids and isinstance(process.memory, Known) and process.memory.value / GIB > _WORTH_GIB
+        if process.pid not in pids and isinstance(process.memory, Known) and process.memory.value / GIB > worth
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from kvtui.diagnose.context import Context, count, first_at, proof, read
 from kvtui.diagnose.pressure import prefill_bound
 from kvtui.diagnose.registry import rule
@@ -14,13 +16,15 @@ _LARGE_SHARE = 0.2
 _LARGE_TIMES = 5
 _PEAK = 4
 _QUEUES = 0.05
+_GROWN = 0.9
+"""Share of the peak that has to run once before few of them are a fall."""
 _HELD = 2
 """Samples that must show free tokens, few running and a queue at once."""
 
 
 @rule("head-of-line")
 def head_of_line(context: Context) -> Finding | None:
-    """Running falls to half of its peak while requests wait, and a prompt above 20 % of the pool or 5 m was seen (V20)."""
+    """Running falls to half of its peak while requests wait, and a prompt above 20% of the pool or 5 m was seen (V20)."""
     rank, load = context.rank, context.workload
     if rank is None or not context.loaded or load.retractions:
         return None
@@ -72,9 +76,13 @@ def _by_free_tokens(context: Context, rank: RankLoad) -> Finding | None:
     prompt, output = read(context.workload.prompt) or 0.0, read(context.workload.output) or 0.0
     if pool is None or resident is None or peak is None or peak < _PEAK or prefill_bound(context):
         return None
-    window = context.frame.timeline
+    first = first_at(context)
+    window = context.frame.timeline if first is None else context.frame.timeline.since(first)
     usual = max(_LARGE_TIMES * resident, prompt + output)
-    waiting = [i for i in window.where(DECODE) if window.value("dp", i) == rank.dp and window.value("queued", i) > 0]
+    rows = [i for i in window.where(DECODE) if window.value("dp", i) == rank.dp]
+    # Few run, too, while a load begins: admission is timid after a rest, and no large request is needed to explain it.
+    grown = itertools.dropwhile(lambda i: not window.value("running", i) >= _GROWN * peak, rows)
+    waiting = [i for i in grown if window.value("queued", i) > 0]
     held = [i for i in waiting if window.value("running", i) <= peak / 2 and pool * (1 - window.value("usage", i)) >= usual]
     drained = read(rank.drained_share)
     queue = read(rank.queue_share) or 0.0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import ENOUGH_S, ENOUGH_TICKS, Context, first_at, proof, read
-from kvtui.diagnose.pressure import FULL, prefill_bound
+from kvtui.diagnose.pressure import longest_queue, prefill_bound, prefill_doubt
 from kvtui.diagnose.registry import rule
-from kvtui.diagnose.stalls import stall_of
+from kvtui.diagnose.rules.grammar import grammar
+from kvtui.diagnose.rules.pd_queue import pd_queue
+from kvtui.diagnose.stalls import unsettled
 from kvtui.domain.finding import Finding
 
 
@@ -15,11 +17,13 @@ def healthy(context: Context) -> Finding | None:
     rank = context.rank
     if rank is None or not context.loaded or context.workload.decode_lines < ENOUGH_TICKS or prefill_bound(context):
         return None
-    span, queue = read(context.workload.span_s), read(rank.queue_share)
+    span, queue = read(context.workload.span_s), longest_queue(context)
     usage = max((read(other.usage_peak) or 0.0 for other in context.workload.ranks), default=0.0)
-    if span is None or span < ENOUGH_S or queue is None or queue > 0.1 or context.workload.retractions or stall_of(context) is not None:
+    if span is None or span < ENOUGH_S or queue is None or queue > 0.1 or context.workload.retractions:
         return None
-    full = usage >= FULL
+    if unsettled(context) or prefill_doubt(context) is not None or waits_elsewhere(context):
+        return None
+    full = usage >= context.thresholds.usage_full
     running, tput = read(context.workload.running) or 0.0, read(context.workload.gen_tput)
     rate = f" at {tput:,.0f} tok/s" if tput is not None else ""
     return Finding(
@@ -38,3 +42,8 @@ def healthy(context: Context) -> Finding | None:
             proof(f"usage peaks at {usage:.2f}", rank.usage_peak),
         ),
     )
+
+
+def waits_elsewhere(context: Context) -> bool:
+    """True where requests stand in a queue that ``queued`` does not count: then nothing says that all that comes is served."""
+    return pd_queue(context) is not None or grammar(context) is not None

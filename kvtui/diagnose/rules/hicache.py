@@ -14,8 +14,8 @@ from kvtui.domain.scrape import RankRow, Scrape
 
 _PREFILL: Final = 0.25
 """Share of the time in prefill from which on saved prompts are worth a host cache."""
-_REUSED: Final = (0.05, 0.8)
-"""Share of prompt tokens found in the cache: less shows nothing to reuse, more leaves little to gain."""
+_REUSED: Final = 0.8
+"""Share of prompt tokens found in the cache from which on little is left to gain."""
 _FREE: Final = 0.05
 """Share of the pool that is neither used nor cached, below which every new prompt throws a cached one out."""
 _LINK: Final = 0.7
@@ -82,7 +82,7 @@ def _bound(context: Context) -> Finding | None:
 
 def _opportunity(context: Context) -> Finding | None:
     boot, share, hit = context.boot, read(context.workload.prefill_share), read(context.workload.cached_share)
-    if share is None or share < _PREFILL or hit is None or not _REUSED[0] <= hit <= _REUSED[1]:
+    if share is None or share < _PREFILL or hit is None or not context.thresholds.cache_hit_low <= hit <= _REUSED:
         return None
     if boot is not None and boot.switch("disable_radix_cache"):
         return None

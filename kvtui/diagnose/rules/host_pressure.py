@@ -53,9 +53,9 @@ def _pools(context: Context) -> Finding | None:
         ruled_out=(Ruled("headroom", "host memory ran out, not GPU memory"),) if kill is not None else (),
         fixes=("hicache",),
         advice=(
-            "Lower --hicache-size (GB a rank) or --hicache-ratio (times the device pool): all ranks together leave 20 % of the host free.",
+            "Lower --hicache-size (GB a rank) or --hicache-ratio (times the device pool): all ranks together leave 20% of the host free.",
             "From 0.5.21 on --hicache-host-memory-fraction bounds all ranks together.",
         ),
-        verify=("MemAvailable stays above 10 % under load",),
+        verify=("MemAvailable stays above 10% under load",),
         needs=("MemAvailable of the host and the container's limit",),
     )

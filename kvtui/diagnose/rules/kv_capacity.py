@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import Context, count, first_at, proof, read
-from kvtui.diagnose.pressure import FULL, prefill_bound, pressure_of
+from kvtui.diagnose.pressure import prefill_bound, pressure_of
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding, Ruled
 
@@ -14,13 +14,13 @@ def kv_capacity(context: Context) -> Finding | None:
     pressure, rank = pressure_of(context), context.rank
     if pressure is None or rank is None or pressure.at_cap or not pressure.pool_full:
         return None
-    if pressure.usage_peak < FULL and prefill_bound(context):
+    if pressure.usage_peak < context.thresholds.usage_full and prefill_bound(context):
         return None
     pool, resident = count(context.account.tokens_reported), read(context.workload.resident)
     size = f"the {pool:,} tokens of the pool" if pool is not None else "the tokens of the KV pool"
     each = f", {resident:,.0f} a request" if resident is not None else ""
-    cap = f"cap {pressure.cap}" if pressure.cap is not None else "cap unknown"
-    told = f"cap {pressure.cap:,} not reached" if pressure.cap is not None else "cap not in the log"
+    cap = f"cap {pressure.cap:,}" if pressure.cap is not None else "cap unknown"
+    told = f"cap {pressure.cap:,} not reached" if pressure.cap is not None else "cap unknown"
     evidence = [
         proof(f"running {pressure.running:.1f} (peak {pressure.peak:.0f}), queued {pressure.queued:.1f}, {cap}", rank.running),
         proof(f"KV usage {pressure.usage:.2f} on average, {pressure.usage_peak:.2f} at its height", rank.usage),
@@ -69,7 +69,7 @@ def _ruled(context: Context) -> tuple[Ruled, ...]:
         return ()
     ruled = []
     if pressure.cap is not None:
-        ruled.append(Ruled("running-cap", f"{pressure.peak:.0f} ran at most, the cap is {pressure.cap}"))
+        ruled.append(Ruled("running-cap", f"{pressure.peak:.0f} ran at most, the cap is {pressure.cap:,}"))
     if pressure.reserve is not None:
         reserve = f"{pressure.reserve.low:.2f} to {pressure.reserve.high:.2f}"
         ruled.append(

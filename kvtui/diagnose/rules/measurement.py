@@ -53,7 +53,9 @@ def _frozen(context: Context, http: HttpReading | None) -> Sign | None:
 
 def _finished(context: Context, http: HttpReading | None) -> Sign | None:
     """``generation_tokens_total`` grows when a request ends: blind to long answers, ramps and aborts."""
-    rates = http.rates if http is not None else None
+    if http is None or http.scheduler_stuck or http.motion.state == "still" or http.motion.rest.since is not None:
+        return None
+    rates = http.rates
     if not isinstance(rates, Rates) or not isinstance(rates.finished_tok_s, Known) or (read(context.workload.span_s) or 0.0) < _SPAN_S:
         return None
     generated = observe(context.frame.timeline, (), pool_tokens=None, window_s=_SPAN_S, decode_interval=int(context.interval)).gen_tput

@@ -28,13 +28,13 @@ _QUEUES: Final = (
 
 @rule("pd-queue")
 def pd_queue(context: Context) -> Finding | None:
-    """One of the four queues stands in 80 % of the samples and is large beside what runs (facts/diagnoses.md V15)."""
+    """One of the four queues stands in 80% of the samples and is large beside what runs (facts/diagnoses.md V15)."""
     if context.rank is None or not context.loaded:
         return None
     window = context.frame.timeline
     standing: list[tuple[float, str, str, str]] = []
     for column, name, what, role in _QUEUES:
-        values = [value for value in window.column(column) if math.isfinite(value)]
+        values = [value for value in window.column(column) if math.isfinite(value)] if window.tells(column) else []
         if len(values) < ENOUGH_TICKS or sum(value >= 1 for value in values) < _LASTING * len(values):
             continue
         size = mean(values)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from kvtui.diagnose.context import Context, first_at, proof, read
 from kvtui.diagnose.pressure import full_passes, prefill_bound
 from kvtui.diagnose.registry import rule
-from kvtui.domain.finding import Finding, Ruled
-from kvtui.domain.reading import Missing
+from kvtui.domain.finding import Confidence, Finding, Ruled
+from kvtui.domain.reading import Known, Missing
 
 _PASSES = 3
 
 
 @rule("prefill")
 def prefill(context: Context) -> Finding | None:
-    """Prefill above 40 % of wall time, or nothing but prefill while requests wait (facts/diagnoses.md V4)."""
+    """Prefill above 40% of wall time, or nothing but prefill while requests wait (facts/diagnoses.md V4)."""
     rank = context.rank
     if rank is None or not (context.loaded or context.workload.prefill_lines >= 20):
         return None
@@ -53,7 +53,7 @@ def prefill(context: Context) -> Finding | None:
         title="Prefill limits throughput",
         sentence=context.told(f"Prefill starves decode: {taken} ({numbers})."),
         axis="concurrency",
-        confidence="low" if only else context.confidence,
+        confidence="low" if only else _confidence(context),
         since=first_at(context),
         evidence=tuple(evidence),
         ruled_out=(Ruled("kv-capacity", f"KV usage is {usage:.0%}: the pool is not what a queue waits for"),)
@@ -68,3 +68,10 @@ def prefill(context: Context) -> Finding | None:
         if isinstance(rank.pure_step_s, Missing)
         else (),
     )
+
+
+def _confidence(context: Context) -> Confidence:
+    """Bounds out of pages that count no seconds prove less than a count."""
+    share = context.workload.prefill_share
+    bounded = context.sampled and isinstance(share, Known) and share.where.kind == "formula"
+    return "medium" if bounded and context.confidence == "high" else context.confidence

@@ -20,7 +20,7 @@ def reservation(context: Context) -> Finding | None:
         return None
     free = pool * (1 - pressure.usage)
     prompt, output = read(context.workload.prompt), read(context.workload.output)
-    cap = "unknown" if pressure.cap is None else pressure.cap
+    cap = "unknown" if pressure.cap is None else f"{pressure.cap:,}"
     candidate = (prompt or 0.0) + CLIP_NEW_TOKENS
     answers = f"answers are about {output:,.0f} tokens" if output is not None else "the length of answers is unknown"
     evidence = [
@@ -51,7 +51,7 @@ def reservation(context: Context) -> Finding | None:
             Ruled("kv-capacity", f"used tokens reach only {pressure.usage_peak:.0%} of the pool"),
             Ruled(
                 "running-cap",
-                f"{pressure.peak:.0f} ran at most, the cap is {pressure.cap}"
+                f"{pressure.peak:.0f} ran at most, the cap is {pressure.cap:,}"
                 if pressure.cap is not None
                 else "the peak is not a cap known here",
             ),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from kvtui.diagnose.context import Context, proof, read, witness
+from kvtui.diagnose.context import Context, first_at, proof, read, witness
 from kvtui.diagnose.registry import rule
 from kvtui.domain.admission import calmer
 from kvtui.domain.finding import Confidence, Finding, Ruled
 from kvtui.domain.units import duration
 
-_SUSTAINED_PER_MIN = 1.0
 _BURST_REQUESTS = 3
 _RATE_FROM_S = 60.0
 """Seconds seen below which a rate a minute would be made up from a moment."""
@@ -16,13 +15,15 @@ _RATE_FROM_S = 60.0
 
 @rule("retraction")
 def retraction(context: Context) -> Finding | None:
-    """More than one retraction a minute (facts/diagnoses.md V8); a rarer one is told with low confidence."""
+    """More retractions a minute than one, or than a person asks for (facts/diagnoses.md V8); rarer ones are told with low confidence."""
     load = context.workload
-    events = list(context.events("retract"))
+    first = first_at(context)
+    events = [event for event in context.events("retract") if first is None or event.at is None or event.at >= first]
     if not load.retractions or not events:
         return None
     rate, span = read(load.retractions_per_min), read(load.span_s)
-    sustained = (rate is None and load.retractions >= _BURST_REQUESTS) or (rate is not None and rate > _SUSTAINED_PER_MIN)
+    most = context.thresholds.retractions_per_min
+    sustained = (rate is None and load.retractions >= _BURST_REQUESTS) or (rate is not None and rate > most)
     confidence: Confidence = "low" if not sustained else "high" if load.retractions >= _BURST_REQUESTS else "medium"
     often = (
         f"{load.retractions} times in {duration(span)} ({rate:.1f} a minute)"
@@ -31,12 +32,13 @@ def retraction(context: Context) -> Finding | None:
     )
     usage = read(context.rank.usage_peak) if context.rank is not None else None
     full = f", KV usage up to {usage:.0%}" if usage is not None else ""
+    whose = "its" if load.retracted == 1 else "their"
     ratios = [value for event in events if isinstance(value := event.fields.get("ratio_after"), (int, float))]
     raised = f"; new_token_ratio was raised to {max(ratios):.2f}" if ratios else ""
     return Finding(
         id="retraction",
         title="Requests are retracted for want of KV",
-        sentence=f"The KV pool ran full in decode: {load.retracted} requests were put back, {often}{full}; their work is done twice.",
+        sentence=f"The KV pool ran full in decode: {_put_back(load.retracted)}, {often}{full}; {whose} work is done twice.",
         axis="concurrency",
         confidence=confidence,
         since=events[0].at,
@@ -58,6 +60,10 @@ def retraction(context: Context) -> Finding | None:
         ),
         verify=("no Retract line in 15 minutes at the same demand; running is lower and steadier",),
     )
+
+
+def _put_back(requests: int) -> str:
+    return "1 request was put back" if requests == 1 else f"{requests:,} requests were put back"
 
 
 def _calmer(context: Context) -> tuple[str, ...]:

@@ -25,11 +25,11 @@ def running_cap(context: Context) -> Finding | None:
     draft = read(context.workload.accept_len) is not None
     seen = " (seen, not told)" if guessed else ""
     evidence = [
-        proof(f"running {pressure.running:.1f}, peak {pressure.peak:.0f}, cap {cap}{seen}, queued {pressure.queued:.1f}", rank.running),
+        proof(f"running {pressure.running:.1f}, peak {pressure.peak:.0f}, cap {cap:,}{seen}, queued {pressure.queued:.1f}", rank.running),
         proof(f"KV usage {pressure.usage:.2f}, {pressure.usage_peak:.2f} at its height", rank.usage),
     ]  # fmt: skip
     if why:
-        evidence.append(proof(f"max_running_requests {cap}: {why}", context.account.running_cap))
+        evidence.append(proof(f"max_running_requests {cap:,}: {why}", context.account.running_cap))
     if draft:
         evidence.append(
             Evidence("speculative decoding is on: where nobody sets max_running_requests it becomes 48 (32 in old releases)", "facts: V2")
@@ -39,7 +39,7 @@ def running_cap(context: Context) -> Finding | None:
         id="running-cap",
         title="max_running_requests limits concurrency",
         sentence=context.told(
-            f"Running is pinned at {cap}{' requests, which looks like a cap' if guessed else ', the cap'}: {pressure.queued:.0f} wait "
+            f"Running is pinned at {cap:,}{' requests, which looks like a cap' if guessed else ', the cap'}: {pressure.queued:.0f} wait "
             f"while KV usage is {pressure.usage:.0%}."
         ),
         axis="concurrency",

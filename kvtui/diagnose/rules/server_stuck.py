@@ -18,6 +18,13 @@ from kvtui.domain.scrape import Scrape
 from kvtui.domain.units import duration
 
 _SILENT_S: Final = 10.0
+_GONE_S: Final = 3.0
+"""Seconds after its last answer from which on a server at whose port nothing listens is gone: a restart takes longer."""
+_TOLD: Final = 100
+"""Characters of a log line that a sentence quotes; the evidence has it whole."""
+_OUTLIVED_S: Final = 60.0
+_SAME_S: Final = 2.0
+"""Stamps of a log are whole seconds, and a page may show the last work before an end."""
 _LONG_S: Final = 300.0
 """Seconds of silence from which on it is as likely that nobody asks any more: the log goes on, so something else lives."""
 _NOTABLE: Final = 0.1
@@ -38,7 +45,7 @@ def server_stuck(context: Context) -> Finding | None:
     if quiet is not None:
         proofs.append(_silence_proof(context, *quiet))
     sign = told or (proofs[-1] if quiet is not None else None)
-    text = (sign.text if sign is not None else "the log says it stopped").rstrip(".")
+    text = (sign.text if sign is not None else _told_by(event)).rstrip(".")
     if event is None and told is None:
         text = f"{text}; or its clients were cut off at full load and nothing has come since, which looks the same"
     gone = _gone(context)
@@ -46,7 +53,7 @@ def server_stuck(context: Context) -> Finding | None:
     return Finding(
         id="server-stuck",
         title="The server stopped working",
-        sentence=f"{what}: {text[0].lower()}{text[1:]}.",
+        sentence=f"{what}: {text[:1].lower()}{text[1:]}.",
         axis="concurrency",
         confidence="high" if event is not None or _proven(context) else "low" if quiet is not None and quiet[0] >= _LONG_S else "medium",
         since=event.at if event is not None else sign.at if sign is not None and sign.at is not None else read(context.workload.last_at),
@@ -67,17 +74,25 @@ def server_stuck(context: Context) -> Finding | None:
     )
 
 
+def _told_by(event: Event | None) -> str:
+    """The beginning of the line that says so."""
+    told = event.text.split("\n", 1)[0] if event is not None else ""
+    return f"the log says: {told if len(told) <= _TOLD else told[:_TOLD].rstrip() + '…'}" if told else "the log says it stopped"
+
+
 def _recovered(context: Context) -> Finding | None:
-    """It stood still and went on: nothing that limits a server explains that."""
+    """It stood still and went on: nothing that limits a server explains that. Where it runs, what limits it now comes first."""
     stall = stall_of(context)
     if stall is None:
         return None
     long = duration(stall.seconds)
+    ended, last = stall.since + stall.seconds, read(context.workload.last_at)
+    moves = f" It moves again since {duration(last - ended)}." if not context.frame.finished and last is not None else ""
     return Finding(
         id="server-stuck",
         title="The server stood still for a while",
-        sentence=f"No batch ran for {long} although {stall.running:.0f} requests were running; then they went on.",
-        axis="concurrency",
+        sentence=f"No batch ran for {long} although {stall.running:.0f} requests were running; then they went on.{moves}",
+        axis="concurrency" if context.frame.finished else "banner",
         confidence="medium" if stall.share >= _NOTABLE else "low",
         since=stall.since,
         evidence=(
@@ -98,7 +113,7 @@ def _recovered(context: Context) -> Finding | None:
 
 
 def _ruled(context: Context, quiet: bool) -> tuple[Ruled, ...]:
-    found = []
+    found = [Ruled("client", "nothing is served now, however much is sent")]
     if quiet:
         found.append(Ruled("healthy", "the last batch was as large as those before it: it did not drain"))
     http = context.frame.http
@@ -127,7 +142,7 @@ def _over_http(context: Context) -> Evidence | None:
     if http.motion.state == "stuck" and _proven(context):
         return Evidence(http.motion.reason, "metric: successive pages", context.stamp(http.motion.gauges_at))
     age, place = http.age(http.scrape), f"http: {http.target}"
-    if not isinstance(http.scrape, Scrape) or age is None or age < _SILENT_S:
+    if not isinstance(http.scrape, Scrape) or age is None or age < (_GONE_S if _gone(context) else _SILENT_S):
         return None
     failure = http.failures.get("metrics")
     if failure is not None and all(other.kind in _GONE for other in http.failures.values()):
@@ -149,13 +164,17 @@ def _gone(context: Context) -> bool:
 
 
 def _proven(context: Context) -> bool:
-    """True where nothing moves and it cannot be an idle server: those show their last batch for up to 30 s after it."""
+    """True where nothing moves and it cannot be an idle server.
+
+    Those show their last batch for up to 30 s after it, and from 0.5.15 on write a stamped snapshot each second.
+    """
     http = context.frame.http
     if http is None or http.motion.state != "stuck" or not isinstance(http.scrape, Scrape):
         return False
     moved = max((at for at in (http.motion.gauges_at, http.motion.counters_at) if at is not None), default=None)
     long = moved is not None and http.scrape.at - moved >= IDLE_REFRESH_S
-    return long or (read(http.scrape.sum("queued").reading) or 0.0) > 0
+    stamped = isinstance(http.loads, Loads) and http.loads.newest_stamp is not None
+    return long or stamped or (read(http.scrape.sum("queued").reading) or 0.0) > 0
 
 
 def _drained(http: HttpReading) -> bool:
@@ -171,21 +190,43 @@ def _was_running(context: Context) -> bool:
 
 
 def _seen_alive(context: Context) -> bool:
-    """True where pages show that it works or has nothing to do, so that a silent log proves nothing."""
+    """True where pages show that it works or has nothing to do, so that a silent log proves nothing, or where no page can be read."""
     http = context.frame.http
     if http is None:
         return False
-    if http.motion.state in {"idle", "gauges-frozen", "loads-frozen"} or _drained(http):
+    if context.sampled and "metrics" in http.failures:
+        # No page was read: that none shows a batch says nothing.
+        return True
+    rest = http.motion.rest
+    if http.motion.state in {"idle", "gauges-frozen", "loads-frozen"} or rest.since is not None or _drained(http):
+        return True
+    if context.sampled and rest.doubtful and isinstance(http.loads, Loads) and "loads" not in http.failures:
+        # Gauges keep their last batch for up to 30 s: /v1/loads is being asked.
         return True
     moved = [at for at in (http.motion.gauges_at, http.motion.counters_at, http.motion.loads_at) if at is not None]
     return bool(moved) and http.now - max(moved) < FRESH_S
 
 
 def _stop(context: Context) -> Event | None:
-    """The first sign of an end that is not a wished one: after it no batch line followed."""
+    """The first sign of an end that is not a wished one: after it no batch line followed, and nothing moved."""
     newest = context.frame.timeline.last("line")
     last = newest[0] if newest is not None else None
     for event in context.events("watchdog", "killed", "exception", "nccl", "health-failed", "leak"):
-        if last is None or event.line > last or event.kind == "watchdog":
+        if _moved_after(context, event):
+            continue
+        if last is None or event.line > last or (event.kind == "watchdog" and _near_the_end(context, event)):
             return event
     return None
+
+
+def _near_the_end(context: Context, event: Event) -> bool:
+    """True for an end that other ranks outlived by some batches; a soft watchdog warns, and all goes on."""
+    last = context.frame.timeline.last("at")
+    return context.frame.finished and (event.at is None or last is None or last[0] - event.at < _OUTLIVED_S)
+
+
+def _moved_after(context: Context, event: Event) -> bool:
+    """True where pages or answers changed after the event: a request that failed is no scheduler that hangs."""
+    http = context.frame.http
+    changed = context.stamp(http.motion.changed_at) if http is not None else None
+    return changed is not None and event.at is not None and changed > event.at + _SAME_S

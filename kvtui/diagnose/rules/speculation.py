@@ -8,11 +8,13 @@ from kvtui.domain.finding import Finding
 
 _MANY = 32
 _LITTLE = 1.8
+_WASTED = 1.4
+"""Below it a draft and its check pay only where both together cost less than 40% of a plain step (facts/diagnoses.md V12)."""
 
 
 @rule("speculation")
 def speculation(context: Context) -> Finding | None:
-    """32 requests or more and an accept length below 1.8 (facts/diagnoses.md V12, a rule of thumb: confidence stays low)."""
+    """32 requests or more and an accept length below 1.8 (facts/diagnoses.md V12, a rule of thumb: never more than medium confidence)."""
     rank = context.rank
     if rank is None or not context.loaded or context.workload.decode_lines < 3:
         return None
@@ -27,7 +29,7 @@ def speculation(context: Context) -> Finding | None:
             "drafting may cost more than it gains."
         ),
         axis="step",
-        confidence="low",
+        confidence="medium" if gain < _WASTED and context.confidence != "low" else "low",
         since=first_at(context),
         evidence=(proof(f"accept length {gain:.2f}", context.workload.accept_len), proof(f"running {running:.1f}", rank.running)),
         fixes=("trim-speculation", "drop-draft"),

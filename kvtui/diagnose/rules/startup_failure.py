@@ -59,9 +59,8 @@ def _numbers(context: Context) -> list[Evidence]:
     if pre is not None and post is not None:
         found.append(proof(f"free before weights {pre:.2f} GiB, after {post:.2f} GiB", account.post_gib))
         if fraction is not None:
-            found.append(
-                Evidence(f"left for KV: {post:.2f} − {pre:.2f} × (1 − {fraction:g}) = {post - pre * (1 - fraction):.2f} GiB", "formula")
-            )
+            rest = f"{post - pre * (1 - fraction):.2f}".replace("-", "−")
+            found.append(Evidence(f"left for KV: {post:.2f} − {pre:.2f} × (1 − {fraction:g}) = {rest} GiB", "formula"))
     elif fraction is not None:
         found.append(proof(f"mem_fraction_static {fraction:g}", account.fraction))
     return found

@@ -13,6 +13,10 @@ K: Final = 1024
 """Tokens in a "K" of context."""
 
 
+_SQUARE: Final = frozenset({"LlamaForCausalLM", "Qwen2ForCausalLM"})
+"""Classes whose query heads are together as wide as the model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A model of the table: its geometry and the other names it goes by."""
@@ -54,6 +58,7 @@ def gqa(
         kv_heads=kv,
         head_dim=dim,
         v_head_dim=dim,
+        heads=kv if mha else hidden // dim if architecture in _SQUARE else None,
         context_len=context,
         hidden_size=hidden,
         vocab_size=vocab,
@@ -72,11 +77,9 @@ def gqa(
 
 
 def latent(row: Row, *, rank: int = 512, rope: int = 64, nope: int = 128, v_dim: int = 128) -> Row:
-    """The row as MLA: ``rank`` of the latent, and the rotary, plain and value widths of a head."""
-    return Row(
-        replace(row.geometry, attention=Attention.MLA, kv_lora_rank=rank, qk_rope_head_dim=rope, head_dim=nope + rope, v_head_dim=v_dim),
-        row.names,
-    )
+    """The row as MLA: ``rank`` of the latent, and the rotary, plain and value widths of a head. Each head has its own keys."""
+    shape = replace(row.geometry, attention=Attention.MLA, kv_lora_rank=rank, qk_rope_head_dim=rope, heads=row.geometry.kv_heads)
+    return Row(replace(shape, head_dim=nope + rope, v_head_dim=v_dim), row.names)
 
 
 def indexed(row: Row, *, own: int | None = None, width: int = 128) -> Row:
