@@ -43,6 +43,10 @@ class Source(Protocol):
         """Show another boot from the next read on."""
         ...
 
+    def look(self, *, closely: bool) -> None:
+        """Nobody looks, or somebody does again: meanwhile what is lost by no delay may be read less often."""
+        ...
+
     async def close(self) -> None:
         """Let go of files and processes."""
         ...
@@ -60,6 +64,10 @@ class Feed(Protocol):
 
     def choose(self, boot: int) -> None:
         """Show another boot (index into ``Frame.boots``); ``next`` answers with it."""
+        ...
+
+    def look(self, *, closely: bool) -> None:
+        """False: nobody looks, so that analyses may come more slowly; True: the next comes at once."""
         ...
 
     async def close(self) -> None:
@@ -104,8 +112,11 @@ class DemoControl(Protocol):
         """Let some seconds go by, also while time stands."""
         ...
 
-    def apply(self, changes: Mapping[str, Scalar]) -> None:
-        """Restart it with other settings. Raises ValueError, with one sentence, for what cannot be changed."""
+    def apply(self, changes: Mapping[str, Scalar]) -> dict[str, str]:
+        """Restart it with other settings; gives those that it cannot play, with a sentence each.
+
+        Raises ValueError, with one sentence, where it can play none of them.
+        """
         ...
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from kvtui.domain.settings import DEFAULTS, Settings
 from kvtui.engine.analyse import analyse
 from kvtui.engine.clock import WallClock
 from kvtui.engine.demo_feed import SimulatedFeed
@@ -21,10 +23,16 @@ from kvtui.sources.state_file import read_state, state_folder, write_state
 PROGRESS: Final = "guide.json"
 
 
-def open_demo(scenario: str | None, *, speed: float = 1.0, clock: Clock | None = None) -> DemoFeed:
-    """A feed on a simulated server; None: the first founding one. Raises ValueError, with one sentence, for an unknown name."""
-    time = clock or WallClock()
-    return SimulatedFeed(DemoSource(demo_scenario(scenario), time, speed=speed), time, analyse)
+def open_demo(
+    scenario: str | None, settings: Settings = DEFAULTS, *, speed: float = 1.0, clock: Clock | None = None, named: bool = True
+) -> DemoFeed:
+    """A feed on a simulated server; None: the first founding one. ``settings``: of the thresholds. ``named``: as for DemoSource.
+
+    Raises ValueError, with one sentence, for an unknown name.
+    """
+    time, thresholds = clock or WallClock(), settings.thresholds
+    source = DemoSource(demo_scenario(scenario), time, speed=speed, named=named)
+    return SimulatedFeed(source, time, partial(analyse, thresholds=thresholds), hold_s=thresholds.persistence_s)
 
 
 def demo_lines() -> tuple[str, ...]:
@@ -57,7 +65,7 @@ def open_shelf(wanted: str | None, *, path: Path | None = None, clock: Clock | N
         lessons=every,
         progress=progress,
         play=resume(found, progress),
-        open_stage=lambda scenario, speed: open_demo(scenario, speed=speed, clock=clock),
+        open_stage=lambda scenario, speed: open_demo(scenario, speed=speed, clock=clock, named=False),
         keep=lambda told: write_state(file, dumped(told)),
     )
 

@@ -21,7 +21,7 @@ _TINY: Final = 2_048
 """Chunk of one rank at or below which long prompts were seen to gain (facts/diagnoses.md 7)."""
 _WANTED: Final = 8_192
 _LEAST: Final = 2_048
-_AS_A_RULE: Final = Speed(0.95, 1.02, 1.10, "as a rule 0 … +10 %: a chunk moves latency, not the work of prefill")
+_AS_A_RULE: Final = Speed(0.95, 1.02, 1.10, "as a rule 0 … +10%: a chunk moves latency, not the work of prefill")
 
 
 @lever("chunked-prefill")

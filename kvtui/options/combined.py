@@ -16,7 +16,7 @@ from kvtui.options.reservation import RESERVING, charges_of, effect_of
 
 
 def effect_of_change(context: OptionContext, change: Change) -> Effect:
-    """What ``change`` is worth under today's verdict; 0 … +2 % where it does not touch the limit."""
+    """What ``change`` is worth under today's verdict; 0 … +2% where it does not touch the limit."""
     if change.unknown:
         return Effect(why=change.unknown)
     now = observed(context)
@@ -41,7 +41,7 @@ def faster(effect: Effect, speed: Speed) -> Effect:
     if effect.tok_s is None:
         return effect
     told = effect.tok_s
-    # The 0 … +2 % of a limit that does not bind says nothing beside a measured factor.
+    # The 0 … +2% of a limit that does not bind says nothing beside a measured factor.
     high = told.mid if effect.idle else told.high
     basis = speed.basis if effect.idle else f"{told.basis}; {speed.basis}"
     return replace(effect, tok_s=Range(told.low * speed.low, told.mid * speed.mid, high * speed.high, basis), idle="")

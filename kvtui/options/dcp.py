@@ -18,7 +18,7 @@ from kvtui.options.measured import by_change, measured
 _TITLE: Final = "decode context parallelism"
 _WAYS: Final = 2
 _LONG: Final = 16_384.0
-"""Context from which it was seen to gain (facts/diagnoses.md 2: +40 % at 64k)."""
+"""Context from which it was seen to gain (facts/diagnoses.md 2: +40% at 64k)."""
 
 
 @lever("dcp")
@@ -36,7 +36,7 @@ def dcp(context: OptionContext) -> Estimate:
         verify="max_total_num_tokens doubles; step time at the same running requests",
         notes=(
             f"up to --dcp-size {most}: as many times the tokens",
-            "at short context a step takes 18 … 35 % longer (public pairs at 4 and 8 ways); from 64k on it gains",
+            "at short context a step takes 18 … 35% longer (public pairs at 4 and 8 ways); from 64k on it gains",
         ),
     )
     resident = finite(context.workload.resident)

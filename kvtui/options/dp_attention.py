@@ -17,7 +17,7 @@ from kvtui.options.effect import Effect, not_the_limit
 from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effect
 
 _TITLE: Final = "DP attention"
-_UNKNOWN: Final = "public measurements go both ways (−53 … +8 %): test it"
+_UNKNOWN: Final = "public measurements go both ways (−53 … +8%): test it"
 _SHARDED_GIB: Final = {(7_168, 61, 384): 9.77}
 """Attention weights that tensor parallelism splits, GiB, by hidden size, layers and experts: Kimi-K2 (facts/diagnoses.md 2.3)."""
 
@@ -64,7 +64,7 @@ def dp_attention(context: OptionContext) -> Estimate:
         notes=(*notes, "the flag divides the prefill chunk by 2 and the conservativeness becomes 0.3 of what is set"),
     )
     if context.limit is not None and context.limit not in POOL_LIMITS:
-        # Not 0 … +2 %: one public pair lost half where the pool was not the limit.
+        # Not 0 … +2%: one public pair lost half where the pool was not the limit.
         return with_effect(base, context, Effect(why=_UNKNOWN, idle=not_the_limit(context, "the pool")))
     placed = with_effect(base, context, Effect(why=_UNKNOWN))
     # Two pools of half the size: a request larger than one of them no longer fits, so tokens do not rank it.

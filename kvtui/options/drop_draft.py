@@ -19,7 +19,7 @@ from kvtui.options.lever import IDLE, lever, not_here, today, with_effect
 from kvtui.options.measured import measured
 
 _TITLE: Final = "drop the draft"
-_SIGN: Final = "the sign depends on this model and batch: compare at the same running requests (public pairs: speculation −59 … +89 %)"
+_SIGN: Final = "the sign depends on this model and batch: compare at the same running requests (public pairs: speculation −59 … +89%)"
 _FEW, _SOME, _LONG = 2.5, 18.0, 16_384.0
 """Bounds of the conditions that public pairs were grouped by."""
 _WEAK_ACCEPT: Final = 1.8

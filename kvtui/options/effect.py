@@ -1,6 +1,6 @@
 """What a change of the pool or of the running requests is worth in tokens a second.
 
-Every figure is conditional on the verdict: a lever whose limit does not bind is worth 0 … +2 %
+Every figure is conditional on the verdict: a lever whose limit does not bind is worth 0 … +2%
 (facts/diagnoses.md 7), and no gain exceeds the demand: new R is at most R + Q.
 """
 
@@ -76,11 +76,11 @@ def not_the_limit(context: OptionContext, what: str) -> str:
 
 
 def standstill(context: OptionContext, clause: str) -> Effect:
-    """The lever's limit does not bind: 0 … +2 %."""
+    """The lever's limit does not bind: 0 … +2%."""
     now = observed(context)
     if isinstance(now, Missing):
         return Effect(why=now.reason, idle=clause)
-    span = Range(now.tok_s, now.tok_s, now.tok_s * (1 + IDLE_GAIN), f"its limit does not bind: 0 … +{IDLE_GAIN:.0%}".replace("%", " %"))
+    span = Range(now.tok_s, now.tok_s, now.tok_s * (1 + IDLE_GAIN), f"its limit does not bind: 0 … +{IDLE_GAIN:.0%}")
     return Effect(tok_s=span, idle=clause, running=(now.running, now.running))
 
 

@@ -108,7 +108,7 @@ def _why_not(context: OptionContext, dtype: str | None, attention: Attention | N
         return "the kind of attention is unknown, so the fp8 cell is too"
     if attention is Attention.DSV4:
         return "this model stores its KV in 8 bits already"
-    refused = next((event for event in context.events if _REFUSED.search(event.text)), None)
+    refused = next((event for event in context.events if event.kind != "retract" and _REFUSED.search(event.text)), None)
     return f"the log refuses it (line {refused.line:,})" if refused is not None else ""
 
 

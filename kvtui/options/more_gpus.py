@@ -46,9 +46,7 @@ def more_gpus(context: OptionContext) -> Estimate:
         unknown_pool=unknown,
     )
     if context.link is None:
-        change = replace(
-            change, unknown="how the GPUs would be joined decides the sign (public pairs: PCIe −40 … −18 %, NVLink +26 … +33 %)"
-        )
+        change = replace(change, unknown="how the GPUs would be joined decides the sign (public pairs: PCIe −40 … −18%, NVLink +26 … +33%)")
     else:
         change = measured(change, prior)
     placed = by_change(base, context, change)

@@ -12,8 +12,8 @@ from kvtui.domain.live_ledgers import held_by_others
 from kvtui.domain.process import gpus_of
 from kvtui.domain.reading import Known, Missing, Reading, optional
 from kvtui.domain.samples import EMPTY_TIMELINE
-from kvtui.domain.step_samples import clean_samples
-from kvtui.domain.throughput import Interconnect, fit
+from kvtui.domain.step_samples import step_curve
+from kvtui.domain.throughput import Interconnect
 from kvtui.domain.units import GB, gib
 from kvtui.domain.workload import observe
 from kvtui.options.context import OptionContext
@@ -30,11 +30,11 @@ def context_of(analysis: Analysis, fraction: float | None = None) -> OptionConte
     return OptionContext(
         account=analysis.account,
         workload=analysis.workload or NO_LOAD,
-        findings=analysis.findings,
+        findings=analysis.last_load or analysis.findings,
         fraction=fraction,
         boot=frame.boot or boot_of(frame.http, analysis.account) or EMPTY_BOOT,
         host_available_gb=_host_gb(frame),
-        fit=fit(clean_samples(frame.timeline)),
+        fit=step_curve(frame.timeline),
         interconnect=_link(gpus),
         events=frame.events,
         bandwidth=_bandwidth(gpus),

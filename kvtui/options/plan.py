@@ -101,7 +101,7 @@ def conflicts_of(options: Iterator[OptionId] | Collection[OptionId]) -> tuple[Co
 def best_safe(context: OptionContext, estimates: Sequence[Estimate]) -> Plan | None:
     """The combination with the best middle gain whose headroom stays at ``SAFE_HEADROOM_GIB`` or above.
 
-    None where headroom or throughput is unknown, where nothing safe gains more than 2 %, or where no limit is known. Levers of high
+    None where headroom or throughput is unknown, where nothing safe gains more than 2%, or where no limit is known. Levers of high
     risk are left out, and those that take something from clients. Where levers free memory outside the pool, the fraction goes further,
     but never to where it alone would leave less than ``THIN_HEADROOM_GIB``.
     """

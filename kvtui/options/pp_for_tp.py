@@ -40,7 +40,7 @@ def pp_for_tp(context: OptionContext) -> Estimate:
         notes=(f"tokens ×{1 / ratio.value:.2f} if a stage's weights are as large as a rank's today", "all-reduce spans half the GPUs"),
     )
     placed = by_change(base, context, measured(Change(cell_ratio=ratio.value), "pipeline"))
-    # One public pair lost 63 %: tokens alone do not rank it.
+    # One public pair lost 63%: tokens alone do not rank it.
     return replace(placed, rank=min(placed.rank, 0.0))
 
 

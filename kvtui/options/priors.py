@@ -70,4 +70,4 @@ def too_little(name: str) -> str:
 
 def _percent(ratio: float) -> str:
     change = round((ratio - 1) * 100)
-    return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change)} %"
+    return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change)}%"

@@ -37,7 +37,7 @@ def quantize_weights(context: OptionContext) -> Estimate:
         verify="answers on your own evaluation set before and after; Load weight end. mem usage; the new max_total_num_tokens",
         notes=(
             f"about {freed:.1f} GiB of weights a GPU becomes pool (fp8 keeps {_LEFT:.0%} of 16-bit weights)",
-            "4-bit weights: too little evidence (2 public pairs, −35 … +28 %)",
+            "4-bit weights: too little evidence (2 public pairs, −35 … +28%)",
         ),
     )
     change = measured(Change(pool_gib=0.0 if is_capped(context.account) else freed, weight_ratio=_LEFT), "weights in 8 bits")

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kvtui.domain.reading import Missing
+from kvtui.options.outcome import Outcome, Spread, spread_of, together
+from kvtui.options.rank_groups import Group
 from kvtui.options.trial import Case, Trial
-from kvtui.twin import Lengths, Summary, simulate, summarise
+from kvtui.twin import Lengths, StepTimes, Summary, simulate, summarise
 from kvtui.twin.state import StepState
 
 SEEDS: Final = (1, 2, 3)
@@ -28,40 +30,11 @@ FULL_SIZE: Final = 200
 """Requests in flight up to which the rank is played whole; more are played as a smaller rank of the same proportions."""
 _CLOSE: Final = 0.15
 """Difference to what was measured up to which the simulation of today counts as alike."""
+__all__ = ["FULL_SIZE", "Outcome", "Simulated", "Spread", "Stop", "play", "run"]
 _ASKED: Final = (1.0, 2.0, 4.0)
 """``max_new_tokens`` over the answer, tried beside a client that sends none: no log tells it."""
 
 Stop = Callable[[], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A figure over the seeds: least, mean, most. nan where there was nothing to measure."""
-
-    low: float
-    mean: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one case comes to."""
-
-    running: Spread
-    queued: Spread
-    wait_s: Spread
-    """Mean seconds from arrival to the first prefill pass."""
-    wait_p90_s: Spread
-    latency_s: Spread
-    """Mean seconds from arrival to the last token."""
-    tok_s: Spread
-    stream_tok_s: Spread
-    usage: Spread
-    retractions_per_min: Spread
-    requests: int
-    """Requests that ended in the counted stretch, all seeds together."""
-    seconds: float
-    """Simulated seconds that were counted, of one seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +59,7 @@ def run(trial: Trial, stop: Stop = lambda: False) -> Simulated | Missing:
     if isinstance(chosen, Missing):
         return chosen
     today, max_new, why = chosen
-    before = play(today, stop)
+    before = play_server(trial, today, stop)
     if isinstance(before, Missing):
         return before
     changed = trial.changed
@@ -97,8 +70,29 @@ def run(trial: Trial, stop: Stop = lambda: False) -> Simulated | Missing:
     elif changed is not None:
         case = _asked_alike(changed, today)
         same = case == today
-        after = before if same else play(case, stop)
+        after = before if same else play_server(trial, case, stop)
     return Simulated(trial, before, after, max_new, why, _alike(trial, before), same)
+
+
+def play_server(trial: Trial, case: Case, stop: Stop) -> Outcome | Missing:
+    """All data-parallel ranks of a trial under a case of its busiest one, as one outcome."""
+    share = case.clients / trial.today.clients
+    parts: list[tuple[Outcome, float]] = []
+    for group in trial.groups or (Group(trial.today.clients, 1.0),):
+        clients = max(1, round(group.clients * share))
+        alone = case if clients == case.clients else replace(case, clients=clients, times=_pace(trial, case))
+        outcome = play(alone, stop)
+        if isinstance(outcome, Missing):
+            return outcome
+        parts.append((outcome, group.ranks))
+    return together(parts)
+
+
+def _pace(trial: Trial, case: Case) -> StepTimes:
+    """Step times of a rank beside the busiest one: its own, or those of the busiest where they step together."""
+    if not trial.in_step:
+        return case.times
+    return replace(case.times, base_s=case.times.decode_s(round(_held(case))), per_running_s=0.0)
 
 
 def play(case: Case, stop: Stop, seeds: Sequence[int] = SEEDS) -> Outcome | Missing:
@@ -112,15 +106,15 @@ def play(case: Case, stop: Stop, seeds: Sequence[int] = SEEDS) -> Outcome | Miss
     if not all(run.finished and run.seconds >= lap for run in done):
         return Missing("it takes too many steps until a request ends: not simulated in a second or two")
     return Outcome(
-        running=_spread(run.mean_running * parts for run in done),
-        queued=_spread(run.mean_queued * parts for run in done),
-        wait_s=_spread(run.waiting_s.mean for run in done),
-        wait_p90_s=_spread(run.waiting_s.p90 for run in done),
-        latency_s=_spread(run.latency_s.mean for run in done),
-        tok_s=_spread(run.tok_per_s * parts for run in done),
-        stream_tok_s=_spread(run.tok_per_s / run.mean_running if run.mean_running > 0 else math.nan for run in done),
-        usage=_spread(run.mean_usage for run in done),
-        retractions_per_min=_spread(60 * run.retractions * parts / run.seconds if run.seconds > 0 else math.nan for run in done),
+        running=spread_of(run.mean_running * parts for run in done),
+        queued=spread_of(run.mean_queued * parts for run in done),
+        wait_s=spread_of(run.waiting_s.mean for run in done),
+        wait_p90_s=spread_of(run.waiting_s.p90 for run in done),
+        latency_s=spread_of(run.latency_s.mean for run in done),
+        tok_s=spread_of(run.tok_per_s * parts for run in done),
+        stream_tok_s=spread_of(run.tok_per_s / run.mean_running if run.mean_running > 0 else math.nan for run in done),
+        usage=spread_of(run.mean_usage for run in done),
+        retractions_per_min=spread_of(60 * run.retractions * parts / run.seconds if run.seconds > 0 else math.nan for run in done),
         requests=sum(run.finished for run in done),
         seconds=min(run.seconds for run in done),
     )
@@ -184,17 +178,12 @@ def _one(case: Case, seed: int, lap: float, stop: Stop) -> Summary | None:
     return summarise(states, from_s=min(_WARM * lap, reached / 3))
 
 
-def _spread(values: Iterable[float]) -> Spread:
-    known = [value for value in values if math.isfinite(value)]
-    return Spread(min(known), sum(known) / len(known), max(known)) if known else Spread(math.nan, math.nan, math.nan)
-
-
 def _with_max_new(trial: Trial, stop: Stop) -> tuple[Case, int | None, str] | Missing:
     """Today's case with the ``max_new_tokens`` under which it comes nearest to what was seen to run.
 
     Where the load was stated nothing tells it: clients are taken to send none, which charges 4,096.
     """
-    case, seen = trial.today, trial.seen
+    case, seen = trial.today, trial.busiest
     if seen is None or not seen.running:
         return case, None, "no log tells it: taken as not sent, so 4,096 are charged"
     best, off, tokens = case, math.inf, 0

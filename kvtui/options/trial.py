@@ -1,6 +1,6 @@
 """What the twin is told about this server: its pool and limits, its load and its step times, each with its origin.
 
-One data-parallel rank, the busiest: admission is decided in each rank alone.
+Admission is decided in each data-parallel rank alone: a case is the busiest one, and the others are that with other loads.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from kvtui.domain.reading import Missing, optional
 from kvtui.domain.throughput import Curve
 from kvtui.options.arithmetic import pool_after
 from kvtui.options.context import OptionContext, finite
+from kvtui.options.rank_groups import Group, groups_of
+from kvtui.options.seen import Observed, seen_rank, seen_server
 from kvtui.options.stated import Stated, with_stated
 from kvtui.twin import UNSET, Demand, Lengths, Server, Shape, StepTimes
 
@@ -28,6 +30,7 @@ SPREAD: Final = 0.5
 _OF_ANSWER: Final = (1 + SPREAD * SPREAD / 3) / 2
 """Share of its answer that a running request holds on average: the longer ones are met more often."""
 _MOST_CAP: Final = 4_096
+_OF_ALL: Final = "running and queued of all ranks"
 _CHUNK: Final = re.compile(r"--chunked-prefill-size (-?\d{1,7})")
 
 
@@ -57,18 +60,6 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """The same rank as it was seen; None where the log does not tell."""
-
-    running: float | None
-    queued: float | None
-    tok_s: float | None
-    usage: float | None
-    retractions_per_min: float | None
-    """Of the whole server."""
-
-
-@dataclass(frozen=True, slots=True)
 class Trial:
     """Today beside a change."""
 
@@ -76,9 +67,15 @@ class Trial:
     changed: Case | Missing | None
     """None: nothing is changed. Missing: why the change cannot be simulated."""
     seen: Observed | None
-    """None where the load was stated, so that there is nothing to compare with."""
+    """The whole server; None where the load was stated, so that there is nothing to compare with."""
     told: tuple[Told, ...]
     notes: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+    """The data-parallel ranks; empty: the one of ``today``."""
+    in_step: bool = False
+    """True: the ranks run each step together (DP attention), so that the busiest sets the pace of all."""
+    busiest: Observed | None = None
+    """The rank of ``today`` as it was seen."""
 
 
 def trial_of(
@@ -110,7 +107,20 @@ def trial_of(
     except ValueError as error:
         return Missing(str(error))
     said = stated is not None and (stated.users is not None or stated.prompt is not None or stated.output is not None)
-    return Trial(today, changed, None if said else _seen(context), (*told, *times[1]), tuple(_notes(context, change, said=said)))
+    groups = groups_of(load, clients)
+    notes = (*((groups.note,) if groups.note else ()), *_notes(context, change, said=said))
+    if load.replicas > 1:
+        told = (replace(told[0], figure=f"{groups.clients:,}", note=_OF_ALL), *told[1:])
+    return Trial(
+        today,
+        changed,
+        None if said else seen_server(context),
+        (*told, *times[1]),
+        notes,
+        groups.groups,
+        context.account.identity.dp_attention,
+        None if said else seen_rank(context),
+    )
 
 
 def _sizes(load: OptionContext, stated: Stated | None) -> tuple[Shape, int, tuple[Told, ...]] | Missing:
@@ -142,7 +152,7 @@ def _sizes(load: OptionContext, stated: Stated | None) -> tuple[Shape, int, tupl
             else ()
         ),
         from_where,
-        Told("spread of lengths", f"±{SPREAD:.0%}".replace("%", " %"), "assumed", "a log tells means alone"),
+        Told("spread of lengths", f"±{SPREAD:.0%}", "assumed", "a log tells means alone"),
         Told("arrivals", "closed loop", "assumed", "each client sends its next request when the last is answered"),
     )
     return shape, clients, told
@@ -287,19 +297,8 @@ def _refused(change: Change) -> str:
     return ""
 
 
-def _seen(context: OptionContext) -> Observed | None:
-    rank = context.workload.busiest
-    if rank is None:
-        return None
-    return Observed(
-        finite(rank.running), finite(rank.queued), finite(rank.gen_tput), finite(rank.usage), finite(context.workload.retractions_per_min)
-    )
-
-
 def _notes(context: OptionContext, change: Change | None, *, said: bool) -> list[str]:
     notes = []
-    if context.replicas > 1:
-        notes.append(f"one of {context.replicas} data-parallel ranks, the busiest")
     if said and finite(context.workload.resident) is not None:
         notes.append("step times are those measured at the load that was read, at requests of another size")
     if change is not None and change.speed is not None:

@@ -37,7 +37,7 @@ def tune_allreduce(context: OptionContext) -> Estimate:
         verify="step time at the same running requests falls; nccl-tests all_reduce_perf at running × hidden × 2 bytes",
         notes=(
             "it is latency, not bandwidth: the link looks a tenth busy",
-            "untuned kernels lose (public pairs −8 … −2 %); a broken default costs up to 45 %",
+            "untuned kernels lose (public pairs −8 … −2%); a broken default costs up to 45%",
         ),
     )
     if not found and context.found("decode-bandwidth") is not None:

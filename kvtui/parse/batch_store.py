@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from kvtui.domain.samples import COLUMNS, SampleStore, Timeline
+from kvtui.domain.samples import SampleStore, Timeline
 from kvtui.parse.batch_lines import parse_batch
 from kvtui.parse.framing import Framed, Framer
 
@@ -15,7 +15,6 @@ _SCATTER: Final = 2_654_435_769
 _FULL: Final = 1 << 32
 _ROWS: Final = 2_000
 _LINE_LIMIT: Final = 4_096
-_LINE: Final = COLUMNS.index("line")
 
 
 def _chance(line: int) -> int:
@@ -120,14 +119,12 @@ class BatchStore:
 
     def _rebuild(self) -> None:
         """Thin what was read long ago; views that are held elsewhere keep the columns they have."""
-        columns = self._store.view().columns
         old = max(0, self._parsed - self._detail)
-        lines = columns[_LINE]
+        lines = self._store.view().column("line")
         kept = [i for i in range(old) if _chance(int(lines[i])) < self._limit]
         while len(kept) > self._coarse:
             self._limit //= 2
             kept = [i for i in kept if _chance(int(lines[i])) < self._limit]
         self.thinned += old - len(kept)
-        store = SampleStore()
-        store.extend([{name: column[i] for name, column in zip(COLUMNS, columns, strict=True)} for i in [*kept, *range(old, self._parsed)]])
-        self._store, self._parsed = store, len(kept) + self._parsed - old
+        self._store.keep([*kept, *range(old, self._parsed)])
+        self._parsed = len(kept) + self._parsed - old

@@ -19,6 +19,8 @@ _RANK_SPREAD: Final = 2.0
 """Seconds within which the tensor ranks of one scheduler print the same line."""
 _FOLD_SPREAD: Final = 60.0
 _RECENT: Final = 64
+_AMENDED: Final = 4 * _RECENT
+"""Newest events that a later line may still say more about."""
 _DASH: Final = " — "
 _DIGITS: Final = re.compile(r"\d+(?:\.\d+)?")
 
@@ -54,13 +56,15 @@ class EventLog:
     """Collects events in the order of the log."""
 
     def __init__(self) -> None:
+        self._settled: list[Event] = []
         self._entries: list[Entry] = []
+        """Those after the settled ones."""
         self._recent: deque[Entry] = deque(maxlen=_RECENT)
         self._retractions = 0
         self.dropped = 0
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._settled) + len(self._entries)
 
     def add(self, fact: EventFact, at: float | None, line: int, rank: Rank) -> Entry:
         """Add what a line says, or fold it into an entry that says the same."""
@@ -76,12 +80,15 @@ class EventLog:
         return self._keep(entry)
 
     def events(self) -> tuple[Event, ...]:
-        """All, in the order of the log."""
-        return tuple(entry.event() for entry in self._entries)
+        """All, in the order of the log; those that nothing amends any more are made once."""
+        settled = max(0, len(self._entries) - _AMENDED)
+        self._settled += [entry.event() for entry in self._entries[:settled]]
+        del self._entries[:settled]
+        return (*self._settled, *(entry.event() for entry in self._entries))
 
     def _keep(self, entry: Entry) -> Entry:
         self._recent.append(entry)
-        if len(self._entries) < _EVENTS_LIMIT:
+        if len(self) < _EVENTS_LIMIT:
             self._entries.append(entry)
         else:
             self.dropped += 1

@@ -33,6 +33,8 @@ class Page:
     """Name and labels as they stand on the page, and the value; may be NaN or infinite."""
     whole: bool = True
     """False: the body was cut, or wanted lines could not be read."""
+    broken_off: bool = False
+    """True: the server's answer ends within a line, so that whatever stood behind it is missing."""
     excerpt: str = ""
     """The beginning of a body that is no metrics page, made safe."""
 
@@ -44,7 +46,7 @@ def wanted_lines(body: bytes, *, cut: bool = False) -> Page:
     # The last line of a cut page may be a number that lost its last digits.
     torn = cut or not body.endswith(b"\n")
     lines = body.split(b"\n")
-    lines.pop()
+    broken_off = not cut and _begun(lines.pop())
     kept: list[tuple[bytes, float]] = []
     unreadable, seen = 0, 0
     for line in lines:
@@ -61,7 +63,15 @@ def wanted_lines(body: bytes, *, cut: bool = False) -> Page:
             kept.append(sample)
     if not seen:
         return _foreign(body, whole=not torn)
-    return Page("sglang", tuple(kept), not torn and not unreadable)
+    return Page("sglang", tuple(kept), not torn and not unreadable, broken_off)
+
+
+def _begun(last: bytes) -> bool:
+    """True for a last line that cannot be whole: SGLang's numbers have a point, an exponent, or are infinite or none."""
+    if not last.strip():
+        return False
+    sample = last.rsplit(None, 1)[-1] if _split(last) is not None else b""
+    return sample.endswith(b".") or not any(sign in sample for sign in (b".", b"e", b"n", b"N"))
 
 
 def _split(line: bytes) -> tuple[bytes, float] | None:

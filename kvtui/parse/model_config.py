@@ -136,6 +136,7 @@ def _plain(config: Mapping[str, object], values: Values, *, name: str, architect
         kv_heads=kv_heads,
         head_dim=head_dim,
         v_head_dim=values.integer("v_head_dim") or head_dim,
+        heads=heads,
         context_len=context_length(values),
         hidden_size=hidden,
         vocab_size=values.integer("vocab_size", least=1),

@@ -65,6 +65,8 @@ def plan_config(values: Mapping[str, object]) -> SizingConfig:
     if ignored:
         notes.append("Keys that are not known were ignored: " + ", ".join(key[:40] for key in ignored[:8]) + ".")
     config = SizingConfig(release=release, layout=cast("Layout", layout), **fields)
+    if layout == "mha" and config.kv_heads % config.attn_tp and config.attn_tp % config.kv_heads:
+        notes.append(f"{config.kv_heads} KV heads cannot be spread over {config.attn_tp} GPUs: SGLang refuses to start.")
     backend = given.get("nsa_backend")
     return _completed(replace(config, raw_rows=backend == "trtllm", notes=tuple(notes)), given)
 

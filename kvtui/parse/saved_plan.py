@@ -47,6 +47,7 @@ def plan_of_line(line: bytes) -> SavedPlan | None:
         running=(running[0], running[1]) if running is not None else None,
         tok_s_before=number(body.get("tok_s_before")),
         tok_s=(tok_s[0], tok_s[1], tok_s[2]) if tok_s is not None else None,
+        stated=next(iter(_texts([body.get("stated")])), ""),
     )
 
 

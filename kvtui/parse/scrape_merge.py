@@ -29,6 +29,10 @@ from kvtui.parse.series import Place, Series
 
 VALUE_LIMIT: Final = 1e18
 _BUCKET_LIMIT: Final = 1_000
+_LOADS: Final = frozenset(
+    PREFIX + name for name in ("num_running_reqs", "num_queue_reqs", "token_usage", "num_used_tokens", "gen_throughput")
+)
+"""What a server always has a number for; others (``fwd_occupancy``) are NaN until they mean something."""
 _ACTIVE_NAME: Final = Name("http_active", (HTTP_ACTIVE,), "0.5.9")
 
 
@@ -61,6 +65,7 @@ def merge(samples: Iterable[tuple[Series, float]], at: float, release: Release |
         counters=_counters(heap, role, at, release),
         **histograms,
         whole=whole,
+        refused=heap.impossible,
         extra=MappingProxyType(_pages(heap)),
         notes=_notes(heap, engines, whole=whole),
     )
@@ -73,7 +78,7 @@ def _notes(heap: _Heap, engines: Sequence[str], *, whole: bool) -> tuple[str, ..
     if engines and not heap.labelled:
         notes.append("This release labels no ranks: with data parallelism the ranks overwrite each other's values.")
     if heap.impossible:
-        notes.append(f"Values of the page that cannot be true were left out: {heap.impossible}.")
+        notes.append(f"Values of the page that are no numbers, or cannot be true, were left out: {heap.impossible}.")
     if not whole:
         notes.append("Only a part of the page could be read.")
     return tuple(notes)
@@ -82,7 +87,7 @@ def _notes(heap: _Heap, engines: Sequence[str], *, whole: bool) -> tuple[str, ..
 def _sorted(samples: Iterable[tuple[Series, float]]) -> _Heap:
     heap = _Heap()
     for series, value in samples:
-        if not series.usable or math.isnan(value):
+        if not series.usable or (math.isnan(value) and series.name not in _LOADS):
             continue
         if not 0 <= value < VALUE_LIMIT:
             heap.impossible += 1

@@ -7,6 +7,7 @@ import atexit
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
@@ -93,6 +94,7 @@ class Child:
             raise NotInstalled(program) from error
         self._on_chunk = on_chunk
         self._drained = threading.Event()
+        self._asked_at: float | None = None
         self._reader, writer = os.pipe()
         try:
             self._running = _spawn(command, arguments, writer)
@@ -146,10 +148,17 @@ class Child:
         while self.alive or not self.drained:  # noqa: ASYNC110 (sh tells no event)
             await asyncio.sleep(_POLL)
 
+    def stop(self) -> None:
+        """Ask it to end."""
+        if self._asked_at is None:
+            self._asked_at = time.monotonic()
+            self._signal(self._running.terminate)
+
     async def close(self) -> None:
-        """Ask it to end, wait 0.2 s, kill it."""
-        self._signal(self._running.terminate)
-        if not await self._gone(_GRACE):
+        """Ask it to end, where nobody has, and kill it 0.2 s later."""
+        self.stop()
+        since = time.monotonic() - (self._asked_at or 0.0)
+        if not await self._gone(max(0.0, _GRACE - since)):
             self.kill()
             await self._gone(_GRACE)
         atexit.unregister(self.kill)

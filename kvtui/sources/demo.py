@@ -50,15 +50,17 @@ def demo_scenario(name: str | None) -> Scenario:
 class DemoSource:
     """``ports.Source`` over a simulated server. Deterministic: one scenario, one seed, one history.
 
-    ``speed``: seconds of the server a second of the clock, 1 to 60. Raises ValueError for an unknown scenario or speed.
+    ``speed``: seconds of the server a second of the clock, 1 to 60. ``named``: False where a learner is to find out what is
+    wrong, so that neither the scenario's name nor its story is said. Raises ValueError for an unknown scenario or speed.
     """
 
     name = "demo"
     every = 1.0
 
-    def __init__(self, scenario: str | Scenario | None, clock: Clock, *, speed: float = 1.0, seed: int = 0) -> None:
+    def __init__(self, scenario: str | Scenario | None, clock: Clock, *, speed: float = 1.0, seed: int = 0, named: bool = True) -> None:
         self.scenario = scenario if isinstance(scenario, Scenario) else demo_scenario(scenario)
         self._clock = clock
+        self._named = named
         self._speed, self._paused = SLOWEST, False
         situation = self.scenario.make("plain")
         self._wall = clock.now()
@@ -116,18 +118,23 @@ class DemoSource:
         """Go on by some seconds, at most ten minutes, at the next read; also while time stands."""
         self._owed = min(_MOST_AT_ONCE_S, self._owed + max(0.0, seconds))
 
-    def apply(self, changes: Mapping[str, Scalar]) -> None:
+    def apply(self, changes: Mapping[str, Scalar]) -> dict[str, str]:
         """Restart the server with other settings: names of server arguments or flags; None takes one back.
 
         Also ``clients`` and ``max_new_tokens`` of the load, and ``free_other_processes``. A start may fail, as in life: the
-        log says why, and the next ``apply`` may put it right. Raises ValueError, with one sentence, for what cannot be changed.
+        log says why, and the next ``apply`` may put it right. Gives what was left out, with a sentence each; raises
+        ValueError, with one sentence, where nothing can be played.
         """
-        after = changed(self._player.situation, changes)
+        after, left = changed(self._player.situation, changes)
         self._catch_up()
         self._play(self._owed)
         self._player.restart(after)
         self._chosen = -1
         self._frame = None
+        return left
+
+    def look(self, *, closely: bool) -> None:
+        """Nothing is spared: no server is asked."""
 
     def choose(self, boot: int) -> None:
         """Show another start from the next read on."""
@@ -169,7 +176,9 @@ class DemoSource:
         chosen = self._chosen if -len(boots) <= self._chosen < len(boots) else -1
         if boots and self.up:
             boots = (*boots[:-1], overlay(boots[-1], http, found))
-        log = SourceHealth("log", f"the simulated server {self.scenario.id}", "live", "", None, reading.now, simulated=True)
+        log = SourceHealth(
+            "log", f"the simulated server {self.scenario.id if self._named else ''}".rstrip(), "live", "", None, reading.now, simulated=True
+        )
         return Frame(
             now=now,
             finished=False,
@@ -188,5 +197,6 @@ class DemoSource:
         )
 
     def _notes(self, reading: LogReading) -> tuple[str, ...]:
-        pace = "time stands" if self._paused else f"time runs at {self._speed:g}x"
-        return (f"Demo: {self.scenario.title}. {self.scenario.story} A simulation; {pace}.", *reading.notes)
+        pace = "time stands" if self._paused else f"time runs at {self._speed:g}×"
+        told = f"Demo: {self.scenario.title}. {self.scenario.story} " if self._named else ""
+        return (f"{told}A simulation; {pace}.", *reading.notes)

@@ -36,27 +36,36 @@ def _name(flag: str) -> str:
     return _ALIASES.get(name, name)
 
 
-def changed(situation: Situation, changes: Mapping[str, Scalar]) -> Situation:
-    """The situation after the changes; names as ``ServerArgs`` has them, or as flags.
+def changed(situation: Situation, changes: Mapping[str, Scalar]) -> tuple[Situation, dict[str, str]]:
+    """The situation after the changes, and those that were left out with a sentence each; names as ``ServerArgs`` has them, or as flags.
 
-    Raises ValueError, with one sentence, for a name that the demo does not know, a value of the wrong kind, or settings
-    that no server takes together.
+    Raises ValueError, with one sentence, where nothing is left (a name that the demo does not know, a value of the wrong
+    kind), or for settings that no server takes together.
     """
-    box, demands = situation.box, situation.demands
+    left: dict[str, str] = {}
+    after = situation
     for key, value in changes.items():
-        name = _name(key)
-        if name in CLIENT_CHANGES:
-            demands = tuple(_asked(demand, name, value) for demand in demands)
-        elif name in MACHINE_CHANGES:
-            box = replace(box, foreign=MappingProxyType({})) if value is True else box
-        else:
-            box = _with_flag(box, name, value)
+        try:
+            after = _with(after, _name(key), value)
+        except ValueError as error:  # noqa: PERF203 (a handful of changes)
+            left[key] = str(error)
+    if left and len(left) == len(changes):
+        raise ValueError(next(iter(left.values())))
     # A restart ends what had gone wrong with the process before; what its start itself prints, it prints again.
-    lines = tuple(line for line in situation.decor.lines if line.after_s < 0)
-    decor = replace(situation.decor, freeze_s=None, refuse_s=None, crash="", lines=lines)
-    after = Situation(box, demands, situation.times, decor, situation.machine)
+    lines = tuple(line for line in after.decor.lines if line.after_s < 0)
+    decor = replace(after.decor, freeze_s=None, refuse_s=None, crash="", lines=lines)
+    after = replace(after, decor=decor)
     _check(after)
-    return after
+    return after, left
+
+
+def _with(situation: Situation, name: str, value: Scalar) -> Situation:
+    """One change; raises ValueError."""
+    if name in CLIENT_CHANGES:
+        return replace(situation, demands=tuple(_asked(demand, name, value) for demand in situation.demands))
+    if name in MACHINE_CHANGES:
+        return replace(situation, box=replace(situation.box, foreign=MappingProxyType({}))) if value is True else situation
+    return replace(situation, box=_with_flag(situation.box, name, value))
 
 
 def _with_flag(box: Box, name: str, value: Scalar) -> Box:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kvtui.domain.frame import SourceHealth, SourceState
 from kvtui.domain.gpu import GpuReading
 from kvtui.ports import Clock
 from kvtui.sources.daemon import DaemonWorker, StillHanging
-from kvtui.sources.nvidia_smi import NvidiaSmi, SmiDown
 from kvtui.sources.nvml import Nvml, NvmlDown, Pass
+
+if TYPE_CHECKING:
+    from kvtui.sources.nvidia_smi import NvidiaSmi
 
 _BACK_OFF: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 _SMI_EVERY: Final = 5.0
@@ -19,18 +21,24 @@ _SMI_EVERY: Final = 5.0
 
 
 class GpuSource:
-    """Reads all GPUs once a second; a driver that hangs makes its figures old, nothing else."""
+    """Reads all GPUs again and again; a driver that hangs makes its figures old, nothing else."""
 
     name = "nvml"
-    every = 1.0
 
     def __init__(
-        self, clock: Clock, *, timeout: float = 2.0, smi: NvidiaSmi | None = None, pci_devices: Path = Path("/sys/bus/pci/devices")
+        self,
+        clock: Clock,
+        *,
+        every: float = 2.0,
+        timeout: float = 2.0,
+        smi: NvidiaSmi | None = None,
+        pci_devices: Path = Path("/sys/bus/pci/devices"),
     ) -> None:
-        """``timeout``: seconds that ``read`` waits for the driver."""
+        """``every``: seconds between two reads; ``timeout``: seconds that ``read`` waits for the driver."""
+        self.every = every
         self._clock = clock
         self._timeout = timeout
-        self._smi = smi or NvidiaSmi()
+        self._smi = smi
         self._nvml = Nvml(pci_devices)
         self._worker = DaemonWorker("nvml")
         self._arrived: Pass | None = None
@@ -86,6 +94,10 @@ class GpuSource:
     async def _second_choice(self, now: float) -> GpuReading:
         if now < self._smi_again_at <= now + _BACK_OFF[-1]:
             return self._last
+        # Where NVML answers, the library that runs programs is never needed.
+        from kvtui.sources.nvidia_smi import NvidiaSmi, SmiDown
+
+        self._smi = self._smi or NvidiaSmi()
         try:
             gpus, driver = await self._smi.read(now)
         except SmiDown as error:
@@ -107,7 +119,8 @@ class GpuSource:
 
     async def close(self) -> None:
         """Let go of the driver and of a running nvidia-smi; a hung call is left to die with the process."""
-        await self._smi.close()
+        if self._smi is not None:
+            await self._smi.close()
         with contextlib.suppress(StillHanging):
             await self._worker.run(self._nvml.close, 0.2)
         self._worker.close()

@@ -26,21 +26,22 @@ FIRST: Final = Missing("a rate needs two readings")
 
 
 class HostSource:
-    """Reads the host every two seconds, in a thread: /proc of a process that is stuck in the kernel may block."""
+    """Reads the host again and again, in a thread: /proc of a process that is stuck in the kernel may block."""
 
     name = "host"
-    every = 2.0
 
     def __init__(
         self,
         clock: Clock,
         pids: Iterable[int] = (),
         *,
+        every: float = 2.0,
         proc_root: Path = Path("/proc"),
         sys_root: Path = Path("/sys"),
         timeout: float = 2.0,
     ) -> None:
-        """``pids``: the server's processes, its main process first; see ``watch``."""
+        """``pids``: the server's processes, its main process first; see ``watch``. ``every``: seconds between two reads."""
+        self.every = every
         self._clock = clock
         self._timeout = timeout
         self._worker = DaemonWorker("host")

@@ -11,6 +11,7 @@ from typing import Final
 import httpx
 
 from kvtui.domain.http_reading import Failure
+from kvtui.domain.scrape import Scrape
 from kvtui.parse.exposition import Page
 from kvtui.parse.redact import safe
 
@@ -129,8 +130,21 @@ _PAGES: Final = {
 }
 
 
+def of_scrape(scrape: Scrape) -> Failure | None:
+    """A page whose numbers say nothing of the load; None where they do."""
+    if scrape.usable:
+        return None
+    return Failure(
+        "not-metrics",
+        f"The metrics page holds {scrape.refused:,} values that are no numbers or cannot be true (NaN, infinite, negative) and no load: "
+        "what is shown is from before.",
+    )
+
+
 def of_page(page: Page) -> Failure | None:
-    """A body that holds no values of SGLang; None where it does."""
+    """A body that holds no values of SGLang, or only its first part; None where it can be read."""
+    if page.broken_off:
+        return Failure("not-metrics", "The metrics page ends within a line: what it lacks is not known, so what is shown is from before.")
     words = _PAGES.get(page.kind)
     if words is None:
         return None

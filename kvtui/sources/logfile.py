@@ -8,11 +8,13 @@ from typing import BinaryIO, Final
 
 from kvtui.domain.frame import Frame, SourceHealth, SourceState
 from kvtui.domain.samples import EMPTY_TIMELINE
+from kvtui.parse.carriage import lines_of, settled
+from kvtui.parse.foreign import Head
 from kvtui.parse.logreader import LINE_LIMIT, LogReader, LogReading
 from kvtui.parse.redact import safe
 from kvtui.ports import Clock
 from kvtui.sources.daemon import DaemonWorker, StillHanging
-from kvtui.sources.errors import Unreadable
+from kvtui.sources.errors import NothingYet, Unreadable
 from kvtui.sources.opening import PlainStream, Stream, open_log
 
 _CHUNK: Final = 1 << 18
@@ -42,6 +44,7 @@ class LogSource:
         self._target, self._clock, self._stdin = target, clock, stdin
         self._shown = "standard input" if target == "-" else safe(target, 200)
         self._reader = reader if reader is not None else LogReader()
+        self._next_target: str | None = None
         self._stream: Stream | None = None
         self._rest = b""
         self._tail_fed = False
@@ -50,6 +53,8 @@ class LogSource:
         self._last: Frame | None = None
         self._lines = 0
         self._notes: list[str] = []
+        self._stream_note = ""
+        self._head = Head()
         self._reading: LogReading | None = None
         self._state: SourceState = "waiting"
         self._since: float | None = None
@@ -58,6 +63,10 @@ class LogSource:
     def choose(self, boot: int) -> None:
         """Show another start from the next read on."""
         self._chosen = boot
+
+    def follow(self, target: str) -> None:
+        """Read on in another file from the next read on: a restarted server may write elsewhere. What was read stays."""
+        self._next_target = target
 
     async def read(self) -> Frame:
         """What the log says now; the work is done in a thread of this source.
@@ -73,6 +82,9 @@ class LogSource:
         self._last = frame
         return frame
 
+    def stop(self) -> None:
+        """Nothing that takes time."""
+
     async def close(self) -> None:
         """Close the file and end the thread."""
         self._worker.close()
@@ -83,6 +95,8 @@ class LogSource:
         """Read what has been added; a log that cannot be read says so in the frame's health."""
         try:
             self._advance(_PIPE_WAIT)
+        except NothingYet as error:
+            return self._failed(str(error), "waiting")
         except Unreadable as error:
             return self._failed(str(error))
         except OSError as error:
@@ -112,6 +126,8 @@ class LogSource:
             self._stream = None
 
     def _advance(self, wait: float | None) -> None:
+        if self._next_target is not None:
+            self._move(self._next_target)
         if self._ended:
             return
         if self._stream is None:
@@ -119,6 +135,15 @@ class LogSource:
         self._read_on(self._stream, wait)
         if isinstance(self._stream, PlainStream):
             self._look_for_rotation(self._stream)
+
+    def _move(self, target: str) -> None:
+        """To the end of the file that was read, then to the other one."""
+        if self._stream is not None:
+            self._read_on(self._stream, 0)
+        self.release()
+        before, self._target, self._next_target = self._shown, target, None
+        self._shown, self._ended = safe(target, 200), False
+        self._rotated(f"the server was started anew and left {before}: {self._shown} follows, and line numbers count on")
 
     def _read_on(self, stream: Stream, wait: float | None) -> None:
         while True:
@@ -129,27 +154,33 @@ class LogSource:
                 break
             self._tail_fed = False
             self._take(chunk)
-        if stream.kind != "plain":
+        grows = stream.kind == "plain" or stream.cut
+        if not grows:
             self._ended = True
+        if not grows or self._quiet():
             self._feed_tail()
-        elif self._quiet():
-            self._feed_tail()
-        if stream.note and stream.note not in self._notes:
-            self._notes.append(stream.note)
+        self._stream_note = stream.note
 
     def _take(self, chunk: bytes) -> None:
-        if b"\n" not in chunk:
-            # a line without an end: its start is enough
-            self._rest += chunk[: max(0, LINE_LIMIT - len(self._rest))]
-            return
         lines = (self._rest + chunk).split(b"\n")
-        self._rest = lines.pop()[:LINE_LIMIT]
+        self._rest = lines.pop()
+        if b"\r" in chunk:
+            lines = [part for line in lines for part in lines_of(line)]
+        if b"\r" in self._rest:
+            more, self._rest = settled(self._rest)
+            lines += more
+        # a line without an end: its start is enough
+        self._rest = self._rest[:LINE_LIMIT]
+        self._feed(lines)
+
+    def _feed(self, lines: list[bytes]) -> None:
         self._reader.feed(lines)
         self._lines += len(lines)
+        self._head.look(lines)
 
     def _feed_tail(self) -> None:
         if self._rest.strip():
-            self._reader.feed([self._rest])
+            self._feed(lines_of(self._rest))
             self._rest = b""
         self._tail_fed = True
 
@@ -188,8 +219,7 @@ class LogSource:
         return old or self._clock.now() - written > QUIET_SECONDS
 
     def _foreign(self, frame: Frame) -> str:
-        lines = f"{frame.counts.lines:,} line{'s' if frame.counts.lines != 1 else ''}"
-        return f"{self._shown} has {lines} but none that SGLang prints: it may be the log of another program."
+        return self._head.told(self._shown, frame.counts.lines, self._stream_note)
 
     def _frame(self) -> Frame:
         reading = self._reader.reading()
@@ -206,15 +236,15 @@ class LogSource:
             timelines=reading.timelines,
             events=reading.events[chosen] if shown else (),
             counts=reading.counts,
-            notes=(*self._notes, *reading.notes),
+            notes=(*self._notes, *([self._stream_note] if self._stream_note else ()), *reading.notes),
         )
         state: SourceState = "ended" if finished else "live"
         return self._with_health(frame, state if shown else "failed", "" if shown else self._foreign(frame))
 
-    def _failed(self, reason: str) -> Frame:
+    def _failed(self, reason: str, state: SourceState = "failed") -> Frame:
         if self._reading is None:
-            return self._with_health(Frame(now=None, finished=False), "failed", reason)
-        return self._with_health(self._frame(), "failed", reason)
+            return self._with_health(Frame(now=None, finished=False), state, reason)
+        return self._with_health(self._frame(), state, reason)
 
     def _with_health(self, frame: Frame, state: SourceState, reason: str) -> Frame:
         if state != self._state or self._since is None:

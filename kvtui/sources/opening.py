@@ -1,4 +1,4 @@
-"""Opens what a person names as a log: plain, gzip or zstd files by their content, and pipes."""
+"""Opens what a person names as a log: files and pipes, plain or packed, told apart by their content."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ import os
 import select
 import stat
 import sys
-import zlib
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, Protocol, cast
-
-import zstandard
+from typing import BinaryIO, Final, Protocol
 
 from kvtui.parse.redact import safe
-from kvtui.sources.errors import Unreadable
+from kvtui.sources.errors import NeverALog, NothingYet, Unreadable
+from kvtui.sources.packed import GzipMember, Kind, PackedStream, ZstdFrame
 
-Kind = Literal["plain", "gzip", "zstd", "pipe"]
-
+ELSEWHERE: Final = "Give the file that holds SGLang's output, or the server's address, such as http://127.0.0.1:30000."
 _MAGIC_SIZE: Final = 8
 _LOOK: Final = 65_536
 _PIECE: Final = 1 << 18
 _BINARY_SHARE: Final = 0.05
-_SIZE_UNKNOWN: Final = (1 << 64) - 2
 _FOREIGN: Final = (
     (b"\xfd7zXZ\x00", "xz", "xzcat"),
     (b"BZh", "bzip2", "bzcat"),
@@ -38,6 +34,8 @@ class Stream(Protocol):
     kind: Kind
     note: str
     """What was wrong with the container, as far as reading came; empty where nothing was."""
+    cut: bool
+    """True: it ends where something must follow, so that it is still being written, or was cut by copying."""
 
     def read(self, size: int, wait: float | None = None) -> bytes | None:
         """Up to ``size`` bytes; empty at the end, None where nothing came within ``wait`` seconds (None: as long as it takes)."""
@@ -53,6 +51,7 @@ class PlainStream:
 
     kind: Kind = "plain"
     note = ""
+    cut = False
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -84,6 +83,7 @@ class PipeStream:
 
     kind: Kind = "pipe"
     note = ""
+    cut = False
 
     def __init__(self, file: BinaryIO, first: bytes) -> None:
         self._file, self._first = file, first
@@ -107,112 +107,11 @@ class PipeStream:
         self._file.close()
 
 
-class GzipStream:
-    """Gzip, member after member; a torn file gives what can be unpacked."""
-
-    kind: Kind = "gzip"
-
-    def __init__(self, file: BinaryIO, first: bytes = b"") -> None:
-        self._file, self._raw = file, first
-        self._unpack = zlib.decompressobj(wbits=31)
-        self._members = 0
-        self.note = ""
-
-    def read(self, size: int, wait: float | None = None) -> bytes | None:  # noqa: ARG002 - a file never makes anybody wait
-        """Up to ``size`` unpacked bytes."""
-        while not self.note:
-            if self._unpack.eof:
-                self._raw, self._unpack = self._unpack.unused_data.lstrip(b"\0") or self._file.read(_PIECE), zlib.decompressobj(wbits=31)
-                self._members += 1
-                if not self._raw.strip(b"\0"):
-                    return b""
-            elif not self._raw:
-                self._raw = self._file.read(_PIECE)
-                if not self._raw:
-                    self.note = "the gzip file is cut before its end: what could be unpacked is shown"
-                    return self._unpack.flush()[:size]
-            try:
-                data = self._unpack.decompress(self._raw, size)
-            except zlib.error:
-                # bytes behind a whole member are padding or rubbish; inside one they are damage
-                self.note = "the gzip file is damaged: what could be unpacked is shown"
-                return b""
-            self._raw = self._unpack.unconsumed_tail
-            if data:
-                return data
-        return b""
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-class ZstdStream:
-    """Zstandard, frame after frame; a torn file gives what can be unpacked."""
-
-    kind: Kind = "zstd"
-
-    def __init__(self, file: BinaryIO | _Chained, first: bytes) -> None:
-        self._file = file
-        self._left = _content_size(first)
-        # the window is what a hostile file makes us allocate
-        self._reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
-            cast("BinaryIO", file), read_size=_PIECE, read_across_frames=True
-        )
-        self.note = ""
-
-    def read(self, size: int, wait: float | None = None) -> bytes | None:  # noqa: ARG002 - a file never makes anybody wait
-        """Up to ``size`` unpacked bytes."""
-        if self.note:
-            return b""
-        try:
-            data = self._reader.read(size)
-        except zstandard.ZstdError:
-            self.note = "the zstd file is damaged or cut: what could be unpacked is shown"
-            return b""
-        self._left -= len(data)
-        if not data and self._left > 0:
-            self.note = "the zstd file is cut before its end: what could be unpacked is shown"
-        return data
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-def _content_size(first: bytes) -> int:
-    """Bytes that the first frame says it holds; 0 where it does not say."""
-    try:
-        size = zstandard.get_frame_parameters(first).content_size
-    except zstandard.ZstdError:
-        return 0
-    return size if size < _SIZE_UNKNOWN else 0
-
-
-class _Chained:
-    """A pipe whose first bytes were looked at already."""
-
-    def __init__(self, first: bytes, file: BinaryIO) -> None:
-        self._first, self._file = first, file
-
-    def read(self, size: int = -1) -> bytes:
-        """The bytes looked at, then the pipe's."""
-        if not self._first:
-            return self._file.read(size)
-        part = self._first if size < 0 else self._first[:size]
-        self._first = self._first[len(part) :]
-        return part
-
-    def close(self) -> None:
-        """Close the pipe."""
-        self._file.close()
-
-
 def open_log(target: str, stdin: BinaryIO | None = None) -> Stream:
     """The bytes of the log at ``target``; ``-`` is standard input.
 
-    Raises Unreadable with one sentence for a directory, a missing or empty file, one without
-    permission, or one that holds no text.
+    Raises with one sentence: NeverALog for a directory, a file without permission, or one that holds no text;
+    NothingYet for an empty one; Unreadable for one that is missing or cannot be read.
     """
     name = "standard input" if target == "-" else safe(target, 200)
     if target == "-":
@@ -221,12 +120,12 @@ def open_log(target: str, stdin: BinaryIO | None = None) -> Stream:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise Unreadable(f"{name} is a directory, not a log: name the file in it.")
+            raise NeverALog(f"{name} is a directory, not a log: name the file in it that holds SGLang's output.")
         file = path.open("rb")
     except FileNotFoundError:
         raise Unreadable(f"There is no file {name}.") from None
     except PermissionError:
-        raise Unreadable(f"{name} may not be read by this user: permission denied.") from None
+        raise NeverALog(f"{name} may not be read by this user: permission denied. Run kvtui as its owner or as root.") from None
     except (OSError, ValueError) as error:
         raise Unreadable(f"{name} cannot be opened: {safe(str(getattr(error, 'strerror', None) or error), 120)}.") from None
     if not stat.S_ISREG(mode):
@@ -238,6 +137,19 @@ def open_log(target: str, stdin: BinaryIO | None = None) -> Stream:
         raise
 
 
+def refuse_what_is_no_log(target: str) -> None:
+    """Raise NeverALog for a directory, bytes that are no text, or a file that may not be read; a pipe is left untouched."""
+    if target == "-" or not (Path(target).is_file() or Path(target).is_dir()):
+        return
+    try:
+        open_log(target).close()
+    except NeverALog:
+        raise
+    except Unreadable:
+        # It may still become one.
+        return
+
+
 def _file(file: BinaryIO, name: str) -> Stream:
     try:
         first = file.read(_LOOK)
@@ -245,12 +157,12 @@ def _file(file: BinaryIO, name: str) -> Stream:
     except OSError as error:
         raise Unreadable(f"{name} cannot be read: {error.strerror}.") from None
     if not first:
-        raise Unreadable(f"{name} is empty.")
+        raise NothingYet(f"{name} is empty: no line of a server has been written to it yet. {ELSEWHERE}")
     kind = _kind(first, name)
     if kind == "gzip":
-        return GzipStream(file)
+        return PackedStream("gzip", file, GzipMember)
     if kind == "zstd":
-        return ZstdStream(file, first)
+        return PackedStream("zstd", file, ZstdFrame)
     refuse_binary(first, name)
     return PlainStream(file)
 
@@ -269,9 +181,9 @@ def _pipe(file: BinaryIO, name: str) -> Stream:
         raise Unreadable(f"Nothing came from {name}.")
     kind = _kind(first, name)
     if kind == "gzip":
-        return GzipStream(raw, first)
+        return PackedStream("gzip", raw, GzipMember, first)
     if kind == "zstd":
-        return ZstdStream(_Chained(first, raw), first)
+        return PackedStream("zstd", raw, ZstdFrame, first)
     return PipeStream(raw, first)
 
 
@@ -282,18 +194,18 @@ def _kind(first: bytes, name: str) -> Kind:
         return "zstd"
     for magic, what, tool in _FOREIGN:
         if first.startswith(magic):
-            raise Unreadable(f"{name} is {what}-compressed, which kvtui does not unpack: {tool} FILE | kvtui -")
+            raise NeverALog(f"{name} is {what}-compressed, which kvtui does not unpack: {tool} FILE | kvtui -")
     return "plain"
 
 
 def refuse_binary(first: bytes, name: str) -> None:
-    """Raise Unreadable where the bytes are no text.
+    """Raise where the bytes are no text: NeverALog, or NothingYet for zero bytes alone.
 
     Zero bytes alone do not count: a log that was cut while its writer held it open begins with them.
     """
     text = first.strip(b"\0")
     if not text:
-        raise Unreadable(f"{name} holds only zero bytes.")
+        raise NothingYet(f"{name} holds only zero bytes: it was cut while its writer held it open, or its disk was full. {ELSEWHERE}")
     controls = len(text) - len(text.translate(None, _CONTROLS)) + max(0, text.count(b"\0") - 1)
     if controls > _BINARY_SHARE * len(text) or text.startswith((b"\x7fELF", b"\xff\xfe", b"\xfe\xff")):
-        raise Unreadable(f"{name} is not a text file.")
+        raise NeverALog(f"{name} is not a text file, so it is no log. {ELSEWHERE}")

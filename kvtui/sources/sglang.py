@@ -1,7 +1,8 @@
 """One SGLang server over HTTP: each endpoint at its own pace in its own task, merged into one reading.
 
-Paces (facts/observability.md 2.3): ``/metrics`` each second; ``/server_info`` at most once a minute, since it waits for
-the scheduler; ``/v1/loads`` each second from 0.5.15 on, where it costs nothing, else once a minute; ``/model_info`` once.
+Paces (facts/observability.md 2.3), unless a person asks for slower ones: ``/metrics`` each second; ``/server_info`` at most
+once a minute, since it waits for the scheduler; ``/v1/loads`` each five seconds from 0.5.15 on, where it costs the scheduler
+nothing, and as often as ``/metrics`` where that is not there; else once a minute; ``/model_info`` once.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kvtui.domain.frame import SourceHealth
 from kvtui.domain.http_reading import Failure, HttpReading
 from kvtui.domain.reading import Missing
 from kvtui.domain.scrape import Scrape
+from kvtui.domain.settings import Intervals
 from kvtui.parse.exposition import wanted_lines
 from kvtui.parse.json_body import decode
 from kvtui.parse.loads import read_loads
@@ -25,13 +27,13 @@ from kvtui.sources.daemon import DaemonWorker, StillHanging
 from kvtui.sources.endpoint import UNREACHED, Endpoint
 from kvtui.sources.exposition_reader import PageReader
 from kvtui.sources.http import LOADS, METRICS, MODEL_INFO, OLD_MODEL_INFO, OLD_SERVER_INFO, SERVER_INFO, HttpClient
-from kvtui.sources.http_failures import of_page
+from kvtui.sources.http_failures import of_page, of_scrape
 from kvtui.sources.server_memory import ServerMemory
 
 if TYPE_CHECKING:
     import httpx
 
-METRICS_S: Final = 1.0
+USUAL: Final = Intervals()
 SLOW_S: Final = 60.0
 METRICS_TIMEOUT_S: Final = 2.0
 INFO_TIMEOUT_S: Final = 3.0
@@ -49,7 +51,7 @@ class SglangSource:
     """Reads one server. ``read`` never waits for the network and never raises for what a server does."""
 
     name = "server"
-    every = METRICS_S
+    every = USUAL.metrics
 
     def __init__(
         self,
@@ -59,13 +61,16 @@ class SglangSource:
         api_key: str | None = None,
         *,
         verify: bool | str = True,
+        intervals: Intervals = USUAL,
     ) -> None:
         """Raises ValueError for an address or key that cannot be used."""
         self._http = HttpClient(base_url, transport=transport, api_key=api_key, verify=verify)
         self.target = self._http.target
         self._clock = clock
-        self._metrics = Endpoint("metrics", METRICS_S)
-        self._info = Endpoint("server_info", SLOW_S, costly=True)
+        self.every = min(intervals.metrics, intervals.loads)
+        self._metrics_every, self._loads_every = intervals.metrics, intervals.loads
+        self._metrics = Endpoint("metrics", intervals.metrics)
+        self._info = Endpoint("server_info", intervals.server_info, costly=True)
         self._loads = Endpoint("loads", SLOW_S, costly=True)
         self._model = Endpoint("model_info", SLOW_S)
         self._pages = PageReader()
@@ -100,6 +105,10 @@ class SglangSource:
             has_served=known.has_served,
             notes=known.scrape.notes if isinstance(known.scrape, Scrape) else (),
         )
+
+    def rest(self, least: float) -> None:
+        """Seconds that lie between two pages at least; 0: as many as were asked for."""
+        self._metrics.every = max(self._metrics_every, least)
 
     async def settle(self, seconds: float, pages: int = 1) -> HttpReading:
         """For one look: wait until every endpoint was tried and ``pages`` pages are there, at most ``seconds``; then ``read``."""
@@ -155,14 +164,17 @@ class SglangSource:
             await self._rest(endpoint, left)
 
     async def _rest(self, endpoint: Endpoint, left: float) -> None:
-        """Sleep in steps, since a pause may become shorter: the release is learnt, or another endpoint reaches the server again."""
-        while left > 0:
-            step = min(_STEP_S, left)
+        """Sleep in steps, since a pause may become shorter.
+
+        The release is learnt, another endpoint reaches the server again, or the page claims work and shows none.
+        """
+        waited = 0.0
+        while waited < left:
+            step = min(_STEP_S, left - waited)
             await self._clock.sleep(step)
-            left -= step
+            waited += step
             failure = endpoint.failure
-            sooner = (endpoint is self._loads and self._known.loads_are_free) or (endpoint is self._model and self._model_wanted)
-            if sooner and failure is None:
+            if failure is None and (waited >= self._pace(endpoint) or (endpoint is self._model and self._model_wanted)):
                 return
             if failure is not None and failure.kind in UNREACHED and self._back:
                 return
@@ -174,6 +186,18 @@ class SglangSource:
             return Failure("too-big", f"The answer of {endpoint.name} takes too long to read.")
         except Exception as error:  # noqa: BLE001 (one endpoint's fault must not end the others, nor pass unseen)
             return Failure("broken", f"kvtui failed on an answer of {endpoint.name} ({type(error).__name__}): please report it.")
+
+    def _pace(self, endpoint: Endpoint) -> float:
+        return self._loads_pace if endpoint is self._loads else endpoint.every
+
+    @property
+    def _loads_pace(self) -> float:
+        """Seconds between two answers of ``/v1/loads``."""
+        if self._known.motion.rest.doubtful:
+            return _STEP_S
+        if not self._known.loads_are_free:
+            return SLOW_S
+        return self._loads_every if self._metrics.failure is None else min(self._loads_every, self._metrics.every)
 
     @property
     def _back(self) -> bool:
@@ -202,6 +226,8 @@ class SglangSource:
         if failure is not None:
             return failure
         scrape = await self._off_loop(len(answer.body), lambda: self._pages.scrape(page, at, self._known.release))
+        if (failure := of_scrape(scrape)) is not None:
+            return failure
         if self._known.page(scrape):
             self._model_wanted = True
             self._info_path, self._model_path = SERVER_INFO, MODEL_INFO
@@ -239,7 +265,7 @@ class SglangSource:
         if isinstance(loads, Missing):
             return Failure("not-json", f"{LOADS}: {loads.reason}.")
         self._known.loads(loads, alone=self._metrics.failure is not None)
-        self._loads.every = METRICS_S if self._known.loads_are_free else SLOW_S
+        self._loads.every = self._loads_pace
         return None
 
     async def _read_model(self) -> Failure | None:
@@ -272,6 +298,8 @@ class SglangSource:
 
     def _metrics_reason(self) -> str | None:
         failure = self._metrics.failure
+        if failure is None and isinstance(self._known.scrape, Scrape) and (self._known.scrape.refused or not self._known.scrape.whole):
+            return " ".join(self._known.scrape.notes)
         if failure is None or failure.kind != "not-found":
             return None
         if self._info.tried and self._info.failure is None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -13,17 +11,12 @@ from typing import Final
 _LONGEST: Final = 1_000_000
 
 
-def state_folder(environ: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
-    """Where this platform keeps a program's state: the XDG folder, else macOS's or Windows' own."""
-    env = os.environ if environ is None else environ
-    told = env.get("XDG_STATE_HOME", "")
-    if told and Path(told).is_absolute():
-        return Path(told) / "kvtui"
-    if platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "kvtui"
-    if platform == "win32" and env.get("LOCALAPPDATA"):
-        return Path(env["LOCALAPPDATA"]) / "kvtui"
-    return Path.home() / ".local" / "state" / "kvtui"
+def state_folder() -> Path:
+    """Where this platform keeps a program's state; it need not exist."""
+    # The first paint waits for nothing that is only kept for later.
+    from platformdirs import user_state_path  # noqa: PLC0415
+
+    return user_state_path("kvtui", appauthor=False)
 
 
 def read_state(path: Path) -> object:

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import replace
 
 from kvtui.domain.frame import Frame
+from kvtui.parse.carriage import lines_of
 from kvtui.parse.logreader import LogReader
 from kvtui.ports import Clock
 from kvtui.sources.daemon import DaemonWorker, StillHanging
@@ -50,7 +51,7 @@ class StreamLogSource:
 
     def _take(self, lines: list[bytes]) -> None:
         if lines:
-            self._reader.feed(lines)
+            self._reader.feed([part for line in lines for part in (lines_of(line) if b"\r" in line else (line,))])
         self._last = self._made()
 
     def _made(self) -> Frame:
@@ -69,6 +70,10 @@ class StreamLogSource:
             counts=seen.counts,
             notes=seen.notes,
         )
+
+    def stop(self) -> None:
+        """Begin to end the program."""
+        self._stream.stop()
 
     async def close(self) -> None:
         """End the program and the thread."""

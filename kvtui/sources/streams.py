@@ -56,6 +56,10 @@ class LineStream(Protocol):
         """How it does."""
         ...
 
+    def stop(self) -> None:
+        """Begin to end it."""
+        ...
+
     async def close(self) -> None:
         """End it; no process is left."""
         ...
@@ -200,6 +204,11 @@ class ProgramStream:
         old = self._health
         since = old.since if old.state == state else self._clock.now()
         self._health = SourceHealth("log", self._label, state, reason, since, self._last_at)  # type: ignore[arg-type]
+
+    def stop(self) -> None:
+        """Ask the program to end."""
+        if self._child is not None:
+            self._child.stop()
 
     async def close(self) -> None:
         """End the program; it gets 0.2 s before it is killed."""

@@ -104,6 +104,13 @@ def test_hicache_takes_what_the_host_holds():
     assert most_ratio(10.424, 8, 0.0) == 0
 
 
+@pytest.mark.parametrize(("version", "alone"), [("0.5.18", True), ("0.5.21", False)])
+def test_that_ranks_check_alone_is_said_until_the_release_that_shares_the_check(version, alone):
+    identity = replace(account().identity, version=Known(version))
+    told = hicache(context(account=account(identity=identity), boot=boot(version)))
+    assert any("checks host memory alone" in note for note in told.notes) is alone
+
+
 def test_hicache_counts_replicas_but_not_dp_attention_twice():
     plain = hicache(context(account=account(identity=identity(dp=Known(2)))))
     attention = hicache(context(account=account(identity=identity(dp=Known(2), dp_attention=True))))

@@ -302,4 +302,4 @@ def test_priors_follow_the_rule():
             assert told.low == pytest.approx(prior.low / 1.1)
             assert told.high == pytest.approx(prior.high * 1.1)
             assert str(prior.pairs) in told.basis
-    assert "−63 %" in too_little("pipeline")
+    assert "−63%" in too_little("pipeline")

@@ -16,7 +16,7 @@ from kvtui.options.lever import LEVERS, lever
 from kvtui.options.registry import MODULES, estimates
 
 SHARED = {
-    "__init__", "applied", "arithmetic", "ceiling", "combined", "context", "effect", "flags", "launch", "lever", "measured", "of_analysis", "of_plan", "plan", "simulate", "stated", "stated_text", "trial",
+    "__init__", "applied", "arithmetic", "ceiling", "combined", "context", "effect", "flags", "launch", "lever", "measured", "of_analysis", "of_plan", "outcome", "plan", "rank_groups", "seen", "simulate", "stated", "stated_text", "trial",
     "priors", "registry", "reservation", "resized",
 }  # fmt: skip
 

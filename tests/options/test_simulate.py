@@ -12,6 +12,8 @@ from reading import SHARED, analysis_of, log
 
 from kvtui.domain.plan import Change, Speed
 from kvtui.domain.reading import Known, Missing
+from kvtui.domain.samples import DECODE, SampleStore
+from kvtui.domain.workload import observe
 from kvtui.options.of_analysis import context_of
 from kvtui.options.registry import estimates
 from kvtui.options.simulate import FULL_SIZE, Outcome, play, run
@@ -33,7 +35,7 @@ def test_today_is_what_was_measured_and_more_pool_lets_more_run():
     assert found.alike is True
     assert found.today.running.mean == pytest.approx(50, rel=0.12)
     assert found.today.tok_s.mean == pytest.approx(835, rel=0.12)
-    # 62 % more tokens: 62 % more requests, each a little slower
+    # 62% more tokens: 62% more requests, each a little slower
     assert found.changed.running.mean / found.today.running.mean == pytest.approx(1.62, rel=0.1)
     assert 1.1 < found.changed.tok_s.mean / found.today.tok_s.mean < 1.5
     assert found.changed.stream_tok_s.mean < found.today.stream_tok_s.mean
@@ -196,9 +198,62 @@ def test_a_large_rank_is_played_small_and_comes_to_the_same():
     assert b.latency_s.mean == pytest.approx(a.latency_s.mean, rel=0.05)
 
 
-def test_data_parallel_ranks_are_said():
-    told = context(account=account(identity=replace(account().identity, dp=Known(4))), workload=workload(output=1_400.0))
-    assert any("4 data-parallel ranks" in note for note in trial_of(told).notes)
+def ranks(*loads, attention=False, dp=None, usage=0.9):
+    """A minute of decode lines of several data-parallel ranks: running and queued of each."""
+    store = SampleStore()
+    for tick in range(30):
+        for rank, (running, queued) in enumerate(loads):
+            store.append(
+                {"at": 2.4 * tick, "line": tick * len(loads) + rank + 1.0, "kind": DECODE, "dp": float(rank), "running": running, "queued": queued,
+                 "tokens": running * 2_050.0, "usage": usage, "gen_tput": running * 16.7, "graph": 1.0}
+            )  # fmt: skip
+    seen = observe(store.view(), (), pool_tokens=116_171)
+    told = replace(seen, prompt=Known(1_000.0), output=Known(1_400.0), resident=Known(2_050.0))
+    dps = Known(dp or len(loads))
+    return context(account=account(identity=replace(account().identity, dp=dps, dp_attention=attention)), workload=told)
+
+
+def test_alike_ranks_are_played_once_and_counted_all():
+    one, four = played(ranks((50.0, 97.0))), played(ranks(*[(50.0, 97.0)] * 4))
+    assert four.today.tok_s.mean == pytest.approx(4 * one.today.tok_s.mean)
+    assert four.today.running.mean == pytest.approx(4 * one.today.running.mean)
+    assert four.today.wait_s.mean == pytest.approx(one.today.wait_s.mean)
+    assert four.today.usage == one.today.usage
+    assert four.trial.seen.running == pytest.approx(200)
+    assert four.trial.seen.tok_s == pytest.approx(4 * 50 * 16.7)
+    assert four.alike is True
+    assert [told.figure for told in four.trial.told if told.name == "requests in flight"] == ["588"]
+    assert any("4 data-parallel ranks" in note for note in four.trial.notes)
+
+
+def test_ranks_of_unlike_load_are_each_played_with_their_own():
+    found = played(ranks((50.0, 97.0), (50.0, 95.0), (8.0, 0.0), (0.0, 0.0)), Change(fraction=0.90))
+    assert [(group.clients, group.ranks) for group in found.trial.groups] == [(146, 2), (8, 1)]
+    assert found.trial.notes[0] == "4 data-parallel ranks, each played with its own requests in flight: 2 with 146, 1 with 8, 1 idle"
+    # the rank with room gains nothing from more pool; the two full ones do
+    assert found.today.running.mean == pytest.approx(2 * 50 + 8, rel=0.12)
+    assert found.changed.running.mean == pytest.approx(2 * 81 + 8, rel=0.12)
+    assert found.trial.seen.running == pytest.approx(108)
+
+
+def test_ranks_that_step_together_go_at_the_pace_of_the_busiest():
+    own, together = (played(ranks((50.0, 97.0), (8.0, 0.0), attention=attention)).today for attention in (False, True))
+    assert together.tok_s.mean < own.tok_s.mean
+
+
+def test_ranks_that_print_nothing_are_taken_alike_and_said():
+    found = trial_of(ranks((50.0, 97.0), (50.0, 97.0), dp=8))
+    assert sum(group.ranks for group in found.groups) == 8
+    assert found.notes[0].endswith("2 with 147; 6 were not seen and are taken alike")
+    assert found.seen.running == pytest.approx(400)
+    alone = trial_of(context(account=account(identity=replace(account().identity, dp=Known(4))), workload=workload(output=1_400.0)))
+    assert alone.notes[0] == "4 data-parallel ranks, all taken to be as full as the one that was seen"
+
+
+def test_many_unlike_ranks_are_a_few_groups():
+    found = trial_of(ranks(*[(float(n), 0.0) for n in range(5, 69)]))
+    assert len(found.groups) <= 3
+    assert sum(group.ranks * group.clients for group in found.groups) == pytest.approx(sum(range(5, 69)), rel=0.02)
 
 
 def test_every_option_of_the_founding_log_can_be_played_or_says_why_not():

@@ -81,3 +81,22 @@ def test_an_excerpt_shows_no_secret_and_no_control_character():
     page = wanted_lines(b"<html>\x1b[31m api_key=sk-abcdefghijkl")
     assert "sk-abc" not in page.excerpt
     assert "\x1b" not in page.excerpt
+
+
+@pytest.mark.parametrize(
+    ("end", "broken"),
+    [
+        (b"", False),
+        (b'sglang:token_usage{tp_rank="0"} 0.5', False),
+        (b'sglang:token_usage{tp_rank="0"} NaN', False),
+        (b'sglang:token_usage{tp_rank="0"} 0.', True),
+        (b'sglang:num_used_tokens{tp_rank="0"} 15', True),
+        (b"sglang:token_usage{tp_ra", True),
+        (b"# HELP sglang:tok", True),
+        (b"other_family 1", True),
+    ],
+)
+def test_a_page_that_ends_within_a_line_is_broken_off(end, broken):
+    page = wanted_lines(b'sglang:num_running_reqs{tp_rank="0"} 4.0\n' + end)
+    assert (page.kind, page.broken_off) == ("sglang", broken)
+    assert not wanted_lines(b"sglang:num_running_reqs 4.0\n" + end, cut=True).broken_off

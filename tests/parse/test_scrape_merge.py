@@ -123,7 +123,10 @@ def test_not_a_number_is_missing_and_impossible_values_are_named():
     got = scrape([*load(), series("new_token_ratio", "NaN", **rank_labels()), series("num_grammar_queue_reqs", -3, **rank_labels())])
     assert isinstance(got.ranks[0].new_token_ratio, Missing)
     assert isinstance(got.ranks[0].grammar_queued, Missing)
-    assert got.notes == ("Values of the page that cannot be true were left out: 1.",)
+    assert got.notes == ("Values of the page that are no numbers, or cannot be true, were left out: 1.",)
+    assert got.usable
+    spoilt = scrape([line.rsplit(" ", 1)[0] + " NaN" for line in load()])
+    assert (spoilt.refused, spoilt.usable) == (5, False)
     assert isinstance(scrape([*load(), series("max_total_num_tokens", "1e300", **rank_labels())]).ranks[0].pool_tokens, Missing)
 
 

@@ -251,6 +251,16 @@ async def test_what_cannot_be_changed_is_a_sentence_and_changes_nothing(changes)
     assert (await source.read()) is before
 
 
+async def test_a_plan_of_which_a_part_cannot_be_played_is_played_without_it():
+    source, clock = opened(speed=10)
+    await source.read()
+    left = source.apply({"mem_fraction_static": 0.9, "tp_size": 4, "dp_size": 2})
+    assert left == {"tp_size": "The demo does not simulate tp_size.", "dp_size": "The demo does not simulate dp_size."}
+    frame = await played(source, clock, 200)
+    assert frame.boot.final.max_total_num_tokens > 180_000
+    await source.close()
+
+
 async def test_the_screen_says_that_no_server_is_behind_it():
     source, _ = opened()
     frame = await source.read()

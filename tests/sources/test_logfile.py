@@ -5,6 +5,7 @@ import io
 import os
 
 import pytest
+import zstandard
 
 from kvtui.sources.errors import Unreadable
 from kvtui.sources.logfile import QUIET_SECONDS, LogSource
@@ -137,6 +138,76 @@ def test_a_pipe_and_a_gz(tmp_path):
     assert len(LogSource(str(path), Clock(5)).read_all().timeline) == 1
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_lines_that_end_in_a_carriage_return(tmp_path, end):
+    path = tmp_path / "x.log"
+    bar = "\r".join(f"Loading shards: {n}% Completed | [00:00<00:01, 2.1it/s]" for n in range(90))
+    lines = [BOOT[0], f"{bar}\r{BOOT[1]}", BOOT[2], *(DECODE.format(n % 60, n) for n in range(9_000))]
+    path.write_bytes(end.join(lines).encode())
+    frame = LogSource(str(path), Clock(5)).read_all()
+    assert frame.boot.final.max_total_num_tokens == 159_277
+    assert frame.counts.decode_lines == 9_000
+    assert [memory.loads[0].end_gib.value for memory in frame.boot.ranks] == [21.71]
+    if end == "\r\n":
+        assert frame.boot.final.where.line == 3
+
+
+async def test_an_archive_that_is_still_written_is_followed_and_said(tmp_path):
+    data = gzip.compress("\n".join([*BOOT, *(DECODE.format(n % 60, n) for n in range(2_000))]).encode())
+    path = tmp_path / "x.gz"
+    path.write_bytes(data[: len(data) // 2])
+    then = 1_773_825_000
+    os.utime(path, (then, then))
+    source = LogSource(str(path), Clock(then + 1))
+    frame = await source.read()
+    part = frame.counts.decode_lines
+    assert (len(frame.boots), part > 0, frame.finished) == (1, True, False)
+    assert any("cut before its end, or still being written" in note for note in frame.notes)
+    with path.open("ab") as file:
+        file.write(data[len(data) // 2 :])
+    frame = await source.read()
+    assert frame.counts.decode_lines == 2_000
+    assert frame.finished
+    assert not any("cut" in note for note in frame.notes)
+    await source.close()
+
+
+def test_an_archive_of_which_nothing_can_be_unpacked_is_no_foreign_log(tmp_path):
+    path = tmp_path / "x.zst"
+    path.write_bytes(zstandard.compress("\n".join(BOOT).encode())[:60])
+    with pytest.raises(Unreadable, match="gave no line: the zstd file is cut before its end"):
+        LogSource(str(path), Clock(5)).read_all()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("INFO 11-29 12:00:00 [loggers.py:123] Engine 000: Avg prompt throughput: 1.0 tokens/s", "vLLM's log"),
+        ('10.0.0.1 - - [29/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "curl"', "access log of a web server"),
+        ("[    1.234567] Linux version 6.1", "kernel's log"),
+        ("hello", "another program's, or its server has not begun"),
+    ],
+)
+def test_a_foreign_log_is_named_with_what_to_do(tmp_path, line, words):
+    path = tmp_path / "x.log"
+    write(path, [line] * 30)
+    with pytest.raises(Unreadable) as caught:
+        LogSource(str(path), Clock(5)).read_all()
+    assert words in str(caught.value)
+    assert "Decode batch lines were looked for. Give the file" in str(caught.value)
+
+
+async def test_an_empty_file_waits_for_its_first_line(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text("")
+    source = LogSource(str(path), Clock(5))
+    frame = await source.read()
+    assert (frame.sources[0].state, "is empty" in frame.sources[0].reason) == ("waiting", True)
+    write(path, BOOT)
+    assert len((await source.read()).boots) == 1
+    await source.close()
+
+
 def test_one_very_long_line(tmp_path):
     path = tmp_path / "x.log"
     write(path, BOOT)
@@ -168,3 +239,20 @@ def test_a_server_that_prints_only_batch_lines_is_not_old(tmp_path):
     source = LogSource(str(path), Clock(newest + 5))
     assert not source.read_now().finished
     source.release()
+
+
+async def test_a_restarted_server_that_writes_to_another_file_is_read_on_there(log, tmp_path):
+    source = LogSource(str(log), Clock(1_001))
+    await source.read()
+    write(log, [DECODE.format(10, 4)])
+    other = tmp_path / "second.log"
+    source.follow(str(other))
+    assert "no file" in (await source.read()).sources[0].reason
+    write(other, [line.replace("159277", "170000") for line in BOOT])
+    os.utime(other, (1_002, 1_002))
+    frame = await source.read()
+    assert [boot.final.max_total_num_tokens for boot in frame.boots] == [159_277, 170_000]
+    assert len(frame.timelines[0]) == 1
+    assert frame.sources[0].target.endswith("second.log")
+    assert any("second.log follows" in note for note in frame.notes)
+    await source.close()

@@ -19,6 +19,8 @@ def test_what_is_saved_comes_back():
     assert plan_of_line(plan_line(PLAN).encode()) == PLAN
     bare = replace(PLAN, at=None, tok_s=None, running=None, fraction=None, tp=None)
     assert plan_of_line(plan_line(bare).encode()) == bare
+    stated = replace(PLAN, stated="64 users, 4000 in")
+    assert plan_of_line(plan_line(stated).encode()) == stated
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import time
 
 import httpx
 import pytest
-from fakes.sglang_server import FakeSglang, ServedSglang, StepClock, loads, server_info
+from fakes.sglang_server import FakeSglang, ServedSglang, StepClock, loads, metrics_page, server_info
 
 from kvtui.domain.answers import Loads, ModelInfo, ServerInfo
 from kvtui.domain.reading import Missing
@@ -63,7 +63,7 @@ async def test_one_look_reads_everything():
 
 
 @pytest.mark.parametrize(
-    ("version", "most_loads"), [("0.5.23", 125), ("0.5.15", 125), ("0.5.12", 3), ("0.5.9", 3), ("0.5.6", 0), ("main", 3)]
+    ("version", "most_loads"), [("0.5.23", 25), ("0.5.15", 25), ("0.5.12", 3), ("0.5.9", 3), ("0.5.6", 0), ("main", 3)]
 )
 async def test_each_endpoint_keeps_its_own_pace(version, most_loads):
     fake = FakeSglang(version)
@@ -78,6 +78,21 @@ async def test_each_endpoint_keeps_its_own_pace(version, most_loads):
     assert {method for method, _ in fake.requests} == {"GET"}
     assert {path for _, path in fake.requests} <= ALLOWED
     assert not fake.count("/get_server_info")
+
+
+async def test_gauges_that_claim_work_and_stand_still_are_checked_once():
+    """0.5.9 shows its last batch for 30 s after it; one answer of /v1/loads tells that it is over."""
+    fake = FakeSglang("0.5.9")
+    async with Session(fake) as session:
+        working = await session.after(10)
+        asked = fake.count("/v1/loads")
+        fake.answers["/metrics"] = metrics_page(tokens=fake.tokens, running=1)
+        fake.answers["/v1/loads"] = loads("0.5.9", running=0)
+        got = await session.after(25)
+    assert working.motion.rest.since is None
+    assert fake.count("/v1/loads") == asked + 1
+    assert got.motion.rest.since is not None
+    assert got.now - got.motion.rest.since >= 15
 
 
 async def test_the_deprecated_path_only_where_the_new_one_is_absent():
@@ -220,6 +235,36 @@ async def test_pages_that_are_not_ours_are_told_apart(page, words):
         got = await session.after(2)
     assert words in health(got, "metrics").reason
     assert isinstance(got.scrape, Missing)
+
+
+def spoilt(page):
+    return b"".join(line.rsplit(b" ", 1)[0] + b" NaN\n" for line in page.splitlines())
+
+
+@pytest.mark.parametrize(("spoil", "words"), [(lambda page: page[:-7], "ends within a line"), (spoilt, "no numbers or cannot be true")])
+async def test_a_page_that_is_cut_or_holds_no_numbers_leaves_the_values_before_to_grow_old(spoil, words):
+    fake = FakeSglang()
+    async with Session(fake) as session:
+        before = await session.after(5)
+        whole = fake.page
+        fake.answers["/metrics"] = lambda: spoil(whole())
+        got = await session.after(20)
+        assert health(got, "metrics").state == "failed"
+        assert words in health(got, "metrics").reason
+        assert got.age(got.scrape) >= 19
+        assert got.scrape.at <= before.now
+        fake.answers["/metrics"] = whole
+        assert health(await session.after(31), "metrics").state == "live"
+
+
+async def test_some_values_that_are_no_numbers_are_said_beside_those_that_are():
+    fake = FakeSglang()
+    whole = fake.page
+    fake.answers["/metrics"] = lambda: whole() + b'sglang:new_token_ratio{engine_type="unified"} -3.0\n'
+    async with Session(fake) as session:
+        got = await session.after(3)
+    assert health(got, "metrics").state == "live"
+    assert "left out: 1" in health(got, "metrics").reason
 
 
 async def test_a_key_that_is_wanted_leaves_metrics_alone():
