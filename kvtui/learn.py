@@ -15,13 +15,17 @@ from kvtui.guide.progress import following, keep, resume
 from kvtui.options.applied import changes_of
 from kvtui.views import style
 from kvtui.views.commands import bindings
+from kvtui.views.keyed import key_of
 from kvtui.views.screens.guide import GuideScreen
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
+    from kvtui.domain.settings import Settings
     from kvtui.guide.shelf import Shelf
     from kvtui.ports import DemoFeed
+    from kvtui.views.dressed import FindPalettes
+    from kvtui.views.handover import WriteReport
     from kvtui.views.screens.main import MainScreen
 
 SPEEDS: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
@@ -29,22 +33,25 @@ STEP_S: Final = 10.0
 """Seconds that one step of the demo lets go by."""
 
 
-def run_demo(feed: DemoFeed, *, theme: str | None = None, mouse: bool = True, target: str = "demo") -> int:
-    """Open the console on a simulated server until it is left; gives the exit status."""
-    return _run(DemoApp(feed, target=target), theme, mouse=mouse)
+def run_demo(
+    feed: DemoFeed, settings: Settings, *, palettes: FindPalettes = tuple, target: str = "demo", write_report: WriteReport | None = None
+) -> int:
+    """Open the console on a simulated server until it is left; gives the exit status. The rest as for ``app.run_console``."""
+    return _run(DemoApp(feed, target=target), settings, palettes, write_report)
 
 
-def run_guide(shelf: Shelf, *, theme: str | None = None, mouse: bool = True) -> int:
-    """Play lessons until the person leaves; gives the exit status."""
+def run_guide(shelf: Shelf, settings: Settings, *, palettes: FindPalettes = tuple, write_report: WriteReport | None = None) -> int:
+    """Play lessons until the person leaves; gives the exit status. The rest as for ``app.run_console``."""
     # The first stage is set before the screen opens: a learner sees a server at once.
     feed = shelf.open_stage(shelf.play.scenario, shelf.play.speed)
-    return _run(GuideApp(feed, shelf), theme, mouse=mouse)
+    return _run(GuideApp(feed, shelf), settings, palettes, write_report)
 
 
-def _run(app: DemoApp, theme: str | None, *, mouse: bool) -> int:
-    app.suit_terminal(theme)
+def _run(app: DemoApp, settings: Settings, palettes: FindPalettes, write_report: WriteReport | None) -> int:
+    app.settle(settings, palettes)
+    app.write_report = write_report
     app.plain_failure = app.paint_early = True
-    app.run(mouse=mouse)
+    app.run(mouse=settings.mouse)
     if app.failure is not None:
         sys.stderr.write(f"kvtui: {app.failure}\n")
     return app.return_code or 0
@@ -65,6 +72,11 @@ class DemoApp(KvtuiApp):
         screen.beside = ("demo",)
         return screen
 
+    def action_save_plan(self) -> None:
+        """No plan of a simulated server is kept: its next start is a key away."""
+        apply, boots = key_of(self, "apply"), key_of(self, "boots")
+        self._tell(f"a plan of a simulated server is not saved: {apply} applies it, and {boots} compares the starts")
+
     def action_apply(self) -> None:
         """Restart the simulated server with the plan and the what-if's fraction."""
         state = self._session.state
@@ -72,17 +84,19 @@ class DemoApp(KvtuiApp):
             return
         changes = changes_of(state.analysis, state.estimates, state.plan, state.fraction)
         if not changes:
-            self._tell("nothing is planned: mark an option with space, or move the fraction")
+            self._tell(f"nothing is planned: mark an option with {key_of(self, 'mark')}, or move the fraction")
             return
         try:
-            self._demo.apply(changes)
+            left = self._demo.apply(changes)
         except ValueError as error:
             self._tell(str(error))
             return
         self._session.clear_plan()
         self._session.today()
-        told = ", ".join(f"{name} {value}" for name, value in changes.items())
+        told = ", ".join(f"{name} {value}" for name, value in changes.items() if name not in left)
         self.notify(f"the simulated server restarts with {told}", markup=False, timeout=4)
+        if left:
+            self.notify(f"left out of the plan: {' '.join(left.values())}", severity="warning", markup=False, timeout=8)
         self._paint()
 
     def action_speed(self, step: int) -> None:

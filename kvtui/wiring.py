@@ -6,20 +6,23 @@ import asyncio
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
+from kvtui.diagnose.earlier import looked_back
 from kvtui.domain.accounting import NO_GEOMETRY, Given
 from kvtui.domain.frame import Analysis, Frame
 from kvtui.domain.process import Discovery, FoundServer
 from kvtui.domain.reading import Known, Missing
+from kvtui.domain.settings import DEFAULTS, Settings, Thresholds
 from kvtui.domain.sizing.deployment import Deployment
 from kvtui.engine.analyse import analyse
 from kvtui.engine.clock import WallClock, local_offset, uptime
 from kvtui.engine.feed import SourceFeed
-from kvtui.engine.live import LiveSource, LogLike
+from kvtui.engine.follower import LogLike
+from kvtui.engine.live import LiveSource
 from kvtui.engine.paced import Paced
 from kvtui.engine.planning import Planned, PlanRequest, known_model, plan
 from kvtui.parse.redact import redact, safe
@@ -29,6 +32,7 @@ from kvtui.sources.discovery import discover
 from kvtui.sources.errors import Unreadable
 from kvtui.sources.logfile import LogSource
 from kvtui.sources.model_folder import read_geometry
+from kvtui.sources.opening import refuse_what_is_no_log
 
 LOOK_S: Final = 2.6
 """Seconds that a report looks at a running server: two pages of metrics, and one try at each endpoint."""
@@ -51,6 +55,8 @@ class Request:
     """What ``-`` reads, where it is not standard input."""
     log: str | None = None
     """The log of the server at an address, where it is not found by itself."""
+    settings: Settings = DEFAULTS
+    """The pace of what is read, and the thresholds of what is judged."""
 
     @property
     def shown(self) -> str:
@@ -99,7 +105,7 @@ def given_geometry(frame: Frame, model: Path | None) -> Given:
 
 
 def _log_source(request: Request) -> LogSource:
-    source = LogSource(str(request.target), WallClock(), stdin=request.stdin)
+    source = LogSource(str(request.target), WallClock(), every=request.settings.intervals.log, stdin=request.stdin)
     if request.boot is not None:
         source.choose(request.boot - 1)
     return source
@@ -108,13 +114,14 @@ def _log_source(request: Request) -> LogSource:
 def open_source(request: Request) -> Source:
     """The source behind a target.
 
-    Raises sources.errors.Unreadable with one sentence where the target cannot be used.
+    Raises sources.errors.Unreadable with one sentence where the target cannot be used, now or ever.
     """
     if is_live(request):
         return _live_source(request)
     if request.target != "-" and not Path(str(request.target)).exists():
         # The console would wait for a file that never comes.
         raise Unreadable(f"There is no file {safe(str(request.target), 200)}.")
+    refuse_what_is_no_log(str(request.target))
     return LiveSource(WallClock(), log=_log_source(request), local_offset=local_offset())
 
 
@@ -125,29 +132,46 @@ def _live_source(request: Request) -> LiveSource:
     from kvtui.sources.host import HostSource
     from kvtui.sources.sglang import SglangSource
 
-    clock = WallClock()
+    clock, pace = WallClock(), request.settings.intervals
     found = request.target if isinstance(request.target, FoundServer) else _found_at(str(request.target))
-    address = found.url if isinstance(request.target, FoundServer) and found is not None else _full(str(request.target))
+    # A server bound to one of the machine's addresses does not answer on another: a port alone leaves the address to its command line.
+    named = isinstance(request.target, str) and not request.target.startswith(":")
+    address = found.url if found is not None and not named else _full(str(request.target))
     if address is None:
         raise Unreadable("The server's port is not known: give its address, such as http://127.0.0.1:30000.")
     try:
-        http = SglangSource(address, clock, api_key=request.api_key)
+        http = SglangSource(address, clock, api_key=request.api_key, intervals=pace)
     except ValueError as error:
         raise Unreadable(f"{redact(address)} cannot be asked: {error}") from None
     log, notes = _log_of(request, found, clock)
-    host = HostSource(clock, _pids(found)) if found is not None else None
+    host = HostSource(clock, _pids(found), every=pace.host) if found is not None else None
     return LiveSource(
         clock,
         log=log,
         http=http,
-        gpus=GpuSource(clock) if found is not None else None,
+        gpus=GpuSource(clock, every=pace.gpu) if found is not None else None,
         host=host,
         found=found,
         finder=FoundSource(found, lambda now: host.watch(_pids(now))) if found is not None and host is not None else None,
         local_offset=local_offset(),
         uptime=uptime,
         notes=(*notes, *(found.notes if found is not None else ())),
+        relog=None if request.log is not None else _Relog(clock, log, pace.log),
     )
+
+
+class _Relog:
+    """The log of a server that was started anew: a file is read on by the source that read the one before, so that its starts stay."""
+
+    def __init__(self, clock: WallClock, log: LogLike | None, every: float) -> None:
+        self._clock, self._log, self._every = clock, log, every
+
+    def __call__(self, found: FoundServer) -> LogLike | None:
+        if found.log.kind == "file" and isinstance(self._log, LogSource):
+            self._log.follow(found.log.name)
+        else:
+            self._log = _found_log(found, self._clock, self._every)
+        return self._log
 
 
 def _pids(found: FoundServer) -> list[int]:
@@ -173,20 +197,24 @@ def _found_at(target: str) -> FoundServer | None:
 
 def _log_of(request: Request, found: FoundServer | None, clock: WallClock) -> tuple[LogLike | None, tuple[str, ...]]:
     """The log of a live server: as told by the user, else where the processes write it."""
+    if request.log is not None:
+        return LogSource(request.log, clock, every=request.settings.intervals.log), ()
+    if found is None:
+        return None, ()
+    return _found_log(found, clock, request.settings.intervals.log), ((found.log.note,) if found.log.note else ())
+
+
+def _found_log(found: FoundServer, clock: WallClock, every: float) -> LogLike | None:
+    """Where the processes write their log, looked at ``every`` so many seconds; None where that cannot be read."""
     from kvtui.sources.streamlog import StreamLogSource
     from kvtui.sources.streams import ProgramStream
 
-    if request.log is not None:
-        return LogSource(request.log, clock), ()
-    if found is None:
-        return None, ()
     target = found.log
-    notes = (target.note,) if target.note else ()
     if target.kind == "file":
-        return LogSource(target.name, clock), notes
+        return LogSource(target.name, clock, every=every)
     if target.kind in {"journal", "docker", "podman", "kubernetes"}:
-        return StreamLogSource(ProgramStream(target, clock), clock), notes
-    return None, notes
+        return StreamLogSource(ProgramStream(target, clock), clock, every=every)
+    return None
 
 
 def read_once(request: Request) -> Analysis:
@@ -194,8 +222,12 @@ def read_once(request: Request) -> Analysis:
 
     Raises sources.errors.Unreadable.
     """
+    thresholds = request.settings.thresholds
+    if request.seconds is None:
+        # One look wants two pages soon, whatever the pace of a console that stays.
+        request = replace(request, settings=replace(request.settings, intervals=DEFAULTS.intervals))
     frame = asyncio.run(_look(_live_source(request), request.seconds)) if is_live(request) else _log_source(request).read_all()
-    return analyse(frame, given_geometry(frame, request.model))
+    return looked_back(analyse(frame, given_geometry(frame, request.model), thresholds))
 
 
 async def _look(source: LiveSource, seconds: float | None) -> Frame:
@@ -217,8 +249,8 @@ async def _look(source: LiveSource, seconds: float | None) -> Frame:
 class _Analyser:
     """Keeps the geometry of the boot that is shown, so that a growing log does not read it again."""
 
-    def __init__(self, model: Path | None) -> None:
-        self._model = model
+    def __init__(self, model: Path | None, thresholds: Thresholds) -> None:
+        self._model, self._thresholds = model, thresholds
         self._path: str | None = None
         self._given: Given | None = None
 
@@ -226,7 +258,7 @@ class _Analyser:
         path = frame.boot.text("model_path") if frame.boot is not None else None
         if self._given is None or path != self._path:
             self._path, self._given = path, given_geometry(frame, self._model)
-        return analyse(frame, self._given)
+        return analyse(frame, self._given, self._thresholds)
 
 
 def open_feed(request: Request) -> SourceFeed:
@@ -236,7 +268,9 @@ def open_feed(request: Request) -> SourceFeed:
     """
     if request.model is not None:
         read_geometry(request.model)
-    return SourceFeed(open_source(request), WallClock(), Paced(_Analyser(request.model)))
+    thresholds = request.settings.thresholds
+    judge = Paced(_Analyser(request.model, thresholds))
+    return SourceFeed(open_source(request), WallClock(), judge, hold_s=thresholds.persistence_s)
 
 
 def planned(model: str, options: Mapping[str, Any]) -> Planned:

@@ -14,42 +14,57 @@ import click
 
 from kvtui.engine.late import LateFeed
 from kvtui.present.target import is_address, shown
+from kvtui.verbs.completion import scenarios, targets
+from kvtui.verbs.configured import CONFIG, configured, of_screen, opened
+from kvtui.verbs.finite import Finite
 from kvtui.verbs.guide import play_demo
-from kvtui.verbs.shared import BOOT, EXIT_USAGE, KEY_FILE, LOG, MODEL, NO_MOUSE, THEME, request_of, server_here, unreadable
+from kvtui.verbs.shared import BOOT, EXIT_USAGE, KEY_FILE, LOG, MODEL, NO_MOUSE, THEME, has_screen, request_of, server_here, unreadable
 
 if TYPE_CHECKING:
     from kvtui.domain.process import FoundServer
+    from kvtui.domain.settings import Settings
     from kvtui.ports import Feed
 
 
 @click.command(short_help="Open the console (the default).")
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=targets)
 @MODEL
 @BOOT
 @KEY_FILE
 @LOG
-@click.option("--demo", is_flag=False, flag_value="", metavar="[SCENARIO]", help="A simulated server in place of TARGET; list names them.")
-@click.option("--speed", type=click.FloatRange(1, 60), default=1.0, help="Seconds of the demo a second, 1 to 60.")
+@click.option(
+    "--demo",
+    is_flag=False,
+    flag_value="",
+    metavar="[SCENARIO]",
+    shell_complete=scenarios,
+    help="A simulated server in place of TARGET; list names them.",
+)
+@click.option("--speed", type=Finite(1, 60), default=1.0, help="Seconds of the demo a second, 1 to 60.")
 @THEME
 @NO_MOUSE
-def console(target: str | None, theme: str | None, no_mouse: bool, demo: str | None, speed: float, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
+@CONFIG
+def console(target: str | None, demo: str | None, speed: float, config: Path | None, **options: Any) -> None:  # noqa: ANN401 (click hands over one value an option)
     """Open the console on TARGET: a log, - for a pipe, or the address of a server; without it, on the server of this machine."""
+    given = of_screen(options.pop("theme"), no_mouse=options.pop("no_mouse"))
     if demo is not None:
         if target is not None:
             raise click.UsageError("--demo plays a server of its own: leave TARGET out.")
-        sys.exit(play_demo(demo, speed=speed, theme=theme, mouse=not no_mouse))
-    if not sys.stdout.isatty():
+        sys.exit(play_demo(demo, speed=speed, config=config, given=given))
+    if not has_screen():
         click.echo(f"The console needs a terminal. For a pipe or a file use: kvtui report {target or ''}".rstrip(), err=True)
         sys.exit(EXIT_USAGE)
     # Imports make no garbage worth a search; the console turns the collector on again.
     gc.disable()
+    chosen = configured(config, screen=True, **given)
+    name, (target, options) = target, opened(chosen, target, options)
     from kvtui.ports import RefusedError
 
     try:
         # What a person may have to be asked, or has mistyped, comes before the screen.
         wanted = target if target is not None else server_here()
         stdin = _pipe() if target == "-" else None
-        make = partial(_open, wanted, stdin, options)
+        make = partial(_open, wanted, stdin, options, chosen.settings)
         there = not isinstance(wanted, str) or is_address(wanted) or wanted == "-" or Path(wanted).exists()
         feed: Feed = LateFeed(make) if there else make()
     except RefusedError as error:
@@ -57,16 +72,27 @@ def console(target: str | None, theme: str | None, no_mouse: bool, demo: str | N
     from kvtui.app import run_console
     from kvtui.sources.report_file import write_report
     from kvtui.sources.saved_plans import SavedPlans
+    from kvtui.sources.user_palettes import user_palettes
 
     called = shown(wanted) if isinstance(wanted, str) else wanted.shown
-    sys.exit(run_console(feed, theme=theme, mouse=not no_mouse, target=called, shelf=SavedPlans(), write_report=write_report))
+    called = called if name == target else f"{name} · {called}"
+    sys.exit(
+        run_console(
+            feed,
+            chosen.settings,
+            palettes=user_palettes,
+            target=called,
+            shelf=SavedPlans(),
+            write_report=write_report,
+        )
+    )
 
 
-def _open(wanted: str | FoundServer, stdin: BinaryIO | None, options: dict[str, Any]) -> Feed:
+def _open(wanted: str | FoundServer, stdin: BinaryIO | None, options: dict[str, Any], settings: Settings) -> Feed:
     """The feed of the console; raises ports.RefusedError."""
     from kvtui.wiring import open_feed
 
-    return open_feed(replace(request_of(wanted, options), stdin=stdin))
+    return open_feed(replace(request_of(wanted, options, settings), stdin=stdin))
 
 
 def _pipe() -> BinaryIO:

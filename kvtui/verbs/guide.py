@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
+from kvtui.verbs.completion import lessons as lessons_named
+from kvtui.verbs.configured import CONFIG, configured, of_screen
 from kvtui.verbs.shared import NO_MOUSE, THEME, needs_terminal
 
 
-def play_demo(scenario: str, *, speed: float, theme: str | None, mouse: bool) -> int:
-    """The console on a simulated server; ``list`` names them. Gives the exit status.
+def play_demo(scenario: str, *, speed: float, config: Path | None, given: dict[str, tuple[object, str] | None]) -> int:
+    """The console on a simulated server; ``list`` names them. Gives the exit status. ``given``: as for ``configured``.
 
     Raises click.UsageError for a scenario that does not exist.
     """
@@ -21,21 +24,25 @@ def play_demo(scenario: str, *, speed: float, theme: str | None, mouse: bool) ->
             click.echo(line)
         return 0
     needs_terminal("The demo")
+    settings = configured(config, screen=True, **given).settings
     try:
-        feed = open_demo(scenario or None, speed=speed)
+        feed = open_demo(scenario or None, settings, speed=speed)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     from kvtui.learn import run_demo
+    from kvtui.sources.report_file import write_report
+    from kvtui.sources.user_palettes import user_palettes
 
-    return run_demo(feed, theme=theme, mouse=mouse, target=f"demo {scenario}".rstrip())
+    return run_demo(feed, settings, palettes=user_palettes, target=f"demo {scenario}".rstrip(), write_report=write_report)
 
 
 @click.command(short_help="Learn triage on a simulated server.")
-@click.argument("lesson", required=False)
+@click.argument("lesson", required=False, shell_complete=lessons_named)
 @click.option("--list", "listing", is_flag=True, help="Name the lessons, and say which are done.")
 @THEME
 @NO_MOUSE
-def guide(lesson: str | None, listing: bool, theme: str | None, no_mouse: bool) -> None:
+@CONFIG
+def guide(lesson: str | None, listing: bool, theme: str | None, no_mouse: bool, config: Path | None) -> None:
     """Play a LESSON by its name or number; without one, go on where you left off.
 
     Needs no server and no GPU. Your place is kept; the keys stand below each card.
@@ -55,6 +62,9 @@ def guide(lesson: str | None, listing: bool, theme: str | None, no_mouse: bool) 
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     needs_terminal("A lesson")
+    settings = configured(config, screen=True, **of_screen(theme, no_mouse=no_mouse)).settings
     from kvtui.learn import run_guide
+    from kvtui.sources.report_file import write_report
+    from kvtui.sources.user_palettes import user_palettes
 
-    sys.exit(run_guide(shelf, theme=theme, mouse=not no_mouse))
+    sys.exit(run_guide(shelf, settings, palettes=user_palettes, write_report=write_report))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from typing import Any
 
 import click
 
+from kvtui.verbs.plan_lines import SCHEMA, answer_lines
 from kvtui.verbs.shared import unreadable
 
 
-@click.command(short_help="Compute a server's pool without a server.")
+@click.command(short_help="Compute a server's pool without a server.", epilog=SCHEMA)
 @click.argument("model", required=False)
-@click.option("--json-lines", is_flag=True, help="Read one JSON configuration a line from standard input, write one result a line.")
+@click.option("--json-lines", is_flag=True, help="Read one JSON configuration a line from standard input, write one result a line; below.")
 @click.option("--sglang", default="", help="SGLang release, such as 0.5.9. Default: the newest known.")
 @click.option("--pre", type=float, help="Free before weights, GiB: 'Load weight begin. avail mem'.")
 @click.option("--post", type=float, help="Free after weights, GiB: 'Load weight end. avail mem'.")
@@ -44,15 +44,10 @@ def plan(model: str | None, form: str, **options: Any) -> None:  # noqa: ANN401 
     \b
     kvtui plan Kimi-K2.5 --sglang 0.5.9 --tp 8 --pre 94.04 --post 21.71 --fraction 0.88
     """  # noqa: D301 (click reads a backspace as: keep these lines)
-    from kvtui.present.plan import plan_line
-
     if options["json_lines"] and model is not None:
         raise click.UsageError("--json-lines takes its models from standard input: leave MODEL out.")
     if options["json_lines"]:
-        for line in sys.stdin:
-            if line.strip():
-                click.echo(json.dumps(plan_line(line)))
-        return
+        sys.exit(answer_lines(sys.stdin, plan, options))
     if model is None:
         raise click.UsageError("Name a model, or use --json-lines.")
     from kvtui.present.plan_options import plan_told

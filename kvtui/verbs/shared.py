@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from kvtui.present.terminal import PALETTES
+from kvtui.verbs.palette_name import PaletteName
 
 if TYPE_CHECKING:
     from kvtui.domain.process import FoundServer
+    from kvtui.domain.settings import Settings
     from kvtui.wiring import Request
 
 EXIT_HEALTHY: Final = 0
@@ -33,11 +36,16 @@ KEY_FILE = click.option(
 LOG = click.option(
     "--log", type=click.Path(exists=True, dir_okay=False), help="The log of the server at TARGET, where it is not found by itself."
 )
-THEME = click.option("--theme", type=click.Choice(PALETTES), help="Palette. Default: what the terminal can show.")
+THEME = click.option(
+    "--theme",
+    type=PaletteName(),
+    metavar="NAME",
+    help=f"Palette: {', '.join(PALETTES)}, or one of yours. Default: what the terminal can show.",
+)
 NO_MOUSE = click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, so that text can be selected.")
 
 
-def request_of(target: str | FoundServer | None, options: dict[str, Any]) -> Request:
+def request_of(target: str | FoundServer | None, options: dict[str, Any], settings: Settings) -> Request:
     """What the user asked for; without a target, the server that runs on this machine.
 
     Raises sources.errors.Unreadable where there is none, or several and nobody to ask.
@@ -46,7 +54,7 @@ def request_of(target: str | FoundServer | None, options: dict[str, Any]) -> Req
 
     key = api_key(options["api_key_file"])
     wanted = target if target is not None else server_here()
-    return Request(wanted, options["model"], options["boot"], key, options.get("seconds"), log=options["log"])
+    return Request(wanted, options["model"], options["boot"], key, options.get("seconds"), log=options["log"], settings=settings)
 
 
 def server_here() -> FoundServer:
@@ -78,8 +86,13 @@ def unreadable(error: Exception) -> NoReturn:
     sys.exit(EXIT_UNREADABLE)
 
 
+def has_screen() -> bool:
+    """True where a console can be drawn: on a terminal, or on the page of ``kvtui serve``."""
+    return sys.stdout.isatty() or "web_driver" in os.environ.get("TEXTUAL_DRIVER", "")
+
+
 def needs_terminal(what: str) -> None:
     """End with a usage error where standard output is not a terminal. ``what`` begins the sentence."""
-    if not sys.stdout.isatty():
+    if not has_screen():
         click.echo(f"{what} needs a terminal.", err=True)
         sys.exit(EXIT_USAGE)
