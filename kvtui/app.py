@@ -17,9 +17,10 @@ from textual.app import SystemCommand
 
 from kvtui.ports import RefusedError
 from kvtui.views import style
-from kvtui.views.commands import COMMANDS, bindings
-from kvtui.views.dressed import DressedApp
+from kvtui.views.commands import bindings
+from kvtui.views.dressed import DressedApp, FindPalettes
 from kvtui.views.handover import HandoverApp
+from kvtui.views.keyed import KeyedApp
 from kvtui.views.later import levers, load_panes
 from kvtui.views.messages import Choose
 from kvtui.views.opening import OpeningApp
@@ -27,6 +28,8 @@ from kvtui.views.planning import PlanningApp
 from kvtui.views.screens.base import StateScreen
 from kvtui.views.screens.main import MainScreen
 from kvtui.views.screens.text import TextScreen
+from kvtui.views.signals import leave_on
+from kvtui.views.telling import TellingApp
 
 # Presenters, levers and the other screens are imported where they are used: the first paint does not wait for them.
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from kvtui.domain.frame import Analysis
+    from kvtui.domain.settings import Settings
     from kvtui.ports import Feed, PlanShelf
     from kvtui.present.state import ViewState
     from kvtui.views.session import Estimates, Session
@@ -43,33 +47,33 @@ UNREADABLE: Final = 3
 """Exit status where nothing could be read, as for ``kvtui report``."""
 FAILED: Final = 70
 """Exit status after an error of kvtui's own (EX_SOFTWARE)."""
-BLURRED: Final = 5
-"""Analyses a paint in a terminal that does not have the focus."""
+BLURRED: Final = 2
+"""Analyses a paint in a terminal that does not have the focus, which come more slowly too."""
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 def run_console(
     feed: Feed,
+    settings: Settings,
     *,
-    theme: str | None = None,
-    mouse: bool = True,
+    palettes: FindPalettes = tuple,
     target: str = "",
     shelf: PlanShelf | None = None,
     write_report: Callable[[str, str], str] | None = None,
 ) -> int:
     """Open the console on a feed until it is left; gives the exit status.
 
-    ``theme``: name of a palette; None: what the terminal can show. ``target``: what is read, secrets removed.
-    ``shelf``: where plans are kept. ``write_report``: see ``HandoverApp.write_report``.
+    ``settings``: of palette, signs, mouse and keys. ``palettes``: reads those of the user.
+    ``target``: what is read, secrets removed. ``shelf``: where plans are kept. ``write_report``: see ``HandoverApp.write_report``.
     """
     if sys.__stderr__ is not None and not sys.__stderr__.isatty():
         # Textual paints on standard error, which a person may have sent to a file.
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
     app = KvtuiApp(feed, levers, target=target)
     app.plain_failure = app.paint_early = True
-    app.suit_terminal(theme)
+    app.settle(settings, palettes)
     app.shelf, app.write_report = shelf, write_report
-    app.run(mouse=mouse)
+    app.run(mouse=settings.mouse)
     # The collector would walk every module once more at exit: a third of the time that leaving takes.
     gc.freeze()
     if app.failure is not None:
@@ -77,7 +81,7 @@ def run_console(
     return app.return_code or 0
 
 
-class KvtuiApp(OpeningApp, PlanningApp, HandoverApp, DressedApp):
+class KvtuiApp(TellingApp, OpeningApp, PlanningApp, HandoverApp, KeyedApp, DressedApp):
     """The console on one feed."""
 
     TITLE = "kvtui"
@@ -94,6 +98,7 @@ class KvtuiApp(OpeningApp, PlanningApp, HandoverApp, DressedApp):
         self._feed = feed
         self._begun = False
         self._feed_end: asyncio.Task[None] | None = None
+        self._unsigned: Callable[[], None] | None = None
         self._levers = levers
         self._made: Session | None = None
         self._target = target
@@ -108,12 +113,21 @@ class KvtuiApp(OpeningApp, PlanningApp, HandoverApp, DressedApp):
         self.dress(theme)
         self.animation_level = "none"
 
+    def settle(self, settings: Settings, palettes: FindPalettes) -> None:
+        """Before it runs: palette, signs and keys as a person wants them."""
+        self.find_palettes = palettes
+        self.suit_terminal(settings.palette)
+        if settings.ascii is not None:
+            self.ascii_only = settings.ascii
+        self.take_keys(settings.keys)
+
     @property
     def _session(self) -> Session:
         if self._made is None:
             from kvtui.views.session import Session
 
             self._made = Session(self._levers)
+            self._made.keys = self.moved_keys
         return self._made
 
     @property
@@ -181,14 +195,12 @@ class KvtuiApp(OpeningApp, PlanningApp, HandoverApp, DressedApp):
 
     def _signals(self, *, install: bool) -> None:
         """Leave by the door: without this a terminal that hangs up stays in the alternate screen."""
-        loop = asyncio.get_running_loop()
         # Outside the main thread (an embedded run) there are no signals to take.
-        with suppress(NotImplementedError, RuntimeError, ValueError):
-            for number in SIGNALS:
-                if install:
-                    loop.add_signal_handler(number, self.exit)
-                else:
-                    loop.remove_signal_handler(number)
+        with suppress(ValueError):
+            if install:
+                self._unsigned = leave_on(SIGNALS, self.exit)
+            elif self._unsigned is not None:
+                self._unsigned()
 
     async def _follow(self) -> None:
         loading = asyncio.to_thread(load_panes) if self.paint_early else asyncio.sleep(0)
@@ -209,17 +221,28 @@ class KvtuiApp(OpeningApp, PlanningApp, HandoverApp, DressedApp):
             self.show(await self._feed.next())
 
     def on_app_blur(self) -> None:
-        """Nobody looks at this terminal: paint less often."""
+        """Nobody looks at this terminal: read and paint less often."""
         self._blurred = True
+        self._attend()
 
     def on_app_focus(self) -> None:
         """Somebody looks again: paint the newest at once."""
         self._blurred = False
+        self._attend()
         if self._unpainted:
             self._paint()
 
+    def action_pause(self) -> None:
+        """Hold still and read less often, or go on."""
+        super().action_pause()
+        self._attend()
+
+    def _attend(self) -> None:
+        state = self._session.state
+        self._feed.look(closely=not self._blurred and (state is None or state.paused_at is None))
+
     def show(self, analysis: Analysis) -> None:
-        """Paint an analysis, unless the screen is paused; in a terminal without the focus only every fifth."""
+        """Paint an analysis, unless the screen is paused; in a terminal without the focus only every other one."""
         before = self._session.state
         self._session.show(analysis)
         if self._session.state is not before:
@@ -249,10 +272,10 @@ class KvtuiApp(OpeningApp, PlanningApp, HandoverApp, DressedApp):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every command that works on the screen, and the choice of a palette."""
         yield SystemCommand("theme", "choose a palette", self.action_change_theme)
-        scopes = {"app", "main"} if isinstance(screen, MainScreen) else {"app"}
-        for command in COMMANDS:
+        scopes = {"app", "main", *screen.before, *screen.beside} if isinstance(screen, MainScreen) else {"app"}
+        for command in self.commands:
             if command.scope in scopes and command.id != "palette":
-                yield SystemCommand(command.title, command.help, partial(self._run, command.action, screen))
+                yield SystemCommand(command.title, f"{command.shown} · {command.help}", partial(self._run, command.action, screen))
 
     async def _run(self, action: str, screen: Screen[object]) -> None:
         await self.run_action(action, screen)

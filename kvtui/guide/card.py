@@ -76,7 +76,7 @@ def _end(play: Play) -> Card:
     found = result(play)
     lines = [f"{found.first_time} of {found.asked} questions right at the first try."]
     if found.tries or found.hints:
-        lines.append(f"{found.tries} wrong answers, {found.hints} hints, {found.told} told.")
+        lines.append(f"{_counted(found.tries, 'wrong answer')}, {_counted(found.hints, 'hint')}, {_counted(found.told, 'answer')} told.")
     for step in play.lesson.steps:
         mark = play.mark(step)
         if step.ask is not None and (mark.tries or mark.told):
@@ -93,3 +93,7 @@ def _end(play: Play) -> Card:
 def listed(lesson: Lesson) -> str:
     """One line for a list of lessons."""
     return f"{lesson.number}  {lesson.title} ({lesson.minutes} min): {lesson.summary}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count or 'no'} {noun}s"

@@ -18,9 +18,8 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def fill(text: str, facts: Facts | None) -> str:
-    """The text with its figures; an ellipsis stands for each while nothing has been read. A per cent sign stays with its number."""
-    said = _PLACE.sub(lambda found: facts.shown(found[1]) if facts is not None else "…", text)
-    return said.replace(" %", "\u00a0%")
+    """The text with its figures; an ellipsis stands for each while nothing has been read."""
+    return _PLACE.sub(lambda found: facts.shown(found[1]) if facts is not None else "…", text)
 
 
 def number(text: str, facts: Facts) -> float | None:
@@ -32,7 +31,7 @@ def number(text: str, facts: Facts) -> float | None:
 
 
 def typed(text: str) -> float | None:
-    """What a person typed as a number: ``259,871``, ``260k``, ``17.0 GiB``, ``+124 %``; None where it is none."""
+    """What a person typed as a number: ``259,871``, ``260k``, ``17.0 GiB``, ``+124%``; None where it is none."""
     found = re.fullmatch(r"\s*([+\-−]?[0-9][0-9,_ ]*(?:\.[0-9]*)?|[+\-−]?\.[0-9]+)\s*([kKmM])?\s*(?:%|[A-Za-z/]{0,10})\s*", text[:40])
     if found is None:
         return None

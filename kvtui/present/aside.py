@@ -71,7 +71,7 @@ def shortcut(account: Account, then_at: WhatIf, width: int) -> list[Line]:
         f"the weights stay as they are, so each 0.01 moves pre ÷ 100 = {gib(step)} GiB = "
         f"{tokens(step * account.kv_share * GIB / cell)} tokens, whatever the pool is."
     )
-    return [(Span(f" {part}", "dim"),) for part in wrap(said.replace(" %", "\u00a0%"), width - 2)]
+    return [(Span(f" {part}", "dim"),) for part in wrap(said, width - 2)]
 
 
 def account_at(account: Account, fraction: float) -> WhatIf:
@@ -86,9 +86,10 @@ def account_at(account: Account, fraction: float) -> WhatIf:
 def ladder(account: Account, shown: WhatIf | None, room: int) -> tuple[Line, ...]:
     """Fractions above today's, a line each, in ``room`` lines with a heading; nothing where that is too little or inputs are missing."""
     today, now = finite(account.fraction), finite(account.tokens_reported)
-    if today is None or now is None or room < 4 or finite(account_at(account, today).tokens) is None:
+    if today is None or now is None or room < 3 or finite(account_at(account, today).tokens) is None:
         return ()
-    count = min(LADDER_MOST, room - 2)
+    lead: tuple[Line, ...] = (BLANK,) if room > 3 else ()
+    count = min(LADDER_MOST, room - 1 - len(lead))
     steps = max(1, round((LADDER_TOP - today) * 100))
     stride = max(1, steps // count)
     lines: list[Line] = []
@@ -99,7 +100,7 @@ def ladder(account: Account, shown: WhatIf | None, room: int) -> tuple[Line, ...
         lines.append(_rung(account, at, now, marked=shown is not None and abs(shown.fraction - at) < 5e-5))
     if not lines:
         return ()
-    return (BLANK, (Span(" fraction      tokens          headroom left", "dim"),), *lines)
+    return (*lead, (Span(" fraction      tokens          headroom left", "dim"),), *lines)
 
 
 def _rung(account: Account, at: float, now: int, *, marked: bool) -> Line:

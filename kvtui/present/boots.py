@@ -18,7 +18,9 @@ from kvtui.present.readings import finite, text_or
 
 NOT_SET: Final = "not shown"
 UNSEEN: Final = "not read: choose that boot once"
-NAME: Final = 26
+NAME: Final = 34
+WIDEST: Final = 44
+"""Columns of one boot at most: beyond, the eye loses the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,9 @@ def compare(left: Boot, right: Boot, loads: Mapping[int, Load | None] | None = N
 
     ``loads``: the load of each boot that was read, by index; one that is absent is said to be unread.
     """
-    found = [_pair("version", text_or(left.version, "unknown"), text_or(right.version, "unknown"))]
+    # A version that only one of the two tells is no difference between them.
+    told = isinstance(left.version, Known) and isinstance(right.version, Known)
+    found = [_pair("version", text_or(left.version, ""), text_or(right.version, "")) if told else None]
     found += [_pair(name, _setting(left, name), _setting(right, name)) for name in sorted(left.settings.keys() | right.settings.keys())]
     found.append(_memory("free before weights", free_before_weights(left), free_before_weights(right)))
     found.append(_memory("free after weights", free_after_weights(left), free_after_weights(right)))
@@ -128,9 +132,17 @@ def _loads(loads: Mapping[int, Load | None], left: int, right: int) -> list[Diff
     rows: list[Difference] = []
     for name, attribute, digits in (("running", "running", 0), ("queued", "queued", 0), ("KV usage", "usage", 2), ("tok/s", "tok_s", 0)):
         a, b = (_load(loads, index, attribute, digits) for index in (left, right))
-        rows.append(Difference(f"load: {name}", a, b, "means of decode lines" if not rows else ""))
+        rows.append(Difference(f"load: {name}", a, b, "means of decode lines" if not rows else _change(loads, left, right, attribute)))
     # Two boots without any reading say it once, not in four rows.
     return rows if any(r.left != r.right for r in rows) else [Difference("load", rows[0].left, rows[0].right)]
+
+
+def _change(loads: Mapping[int, Load | None], left: int, right: int, attribute: str) -> str:
+    """The change of the throughput; counts and shares speak for themselves."""
+    one, other = loads.get(left), loads.get(right)
+    if attribute != "tok_s" or one is None or other is None or not (math.isfinite(one.tok_s) and math.isfinite(other.tok_s)):
+        return ""
+    return signed_pct(one.tok_s, other.tok_s)
 
 
 def _load(loads: Mapping[int, Load | None], index: int, attribute: str, digits: int) -> str:
@@ -169,7 +181,7 @@ def table(boots: tuple[Boot, ...], chosen: int, marked: frozenset[int], selected
 
 def comparison(left: Boot, right: Boot, loads: Mapping[int, Load | None], width: int) -> tuple[Line, ...]:
     """Two boots side by side, only what differs."""
-    column = max(12, (width - NAME - 22) // 2)
+    column = max(12, min(WIDEST, (width - NAME - 22) // 2))
     lines: list[Line] = [
         (Span(pad("what differs", NAME) + pad(f"boot {left.index + 1}", column) + pad(f"boot {right.index + 1}", column), "dim"),),
         BLANK,

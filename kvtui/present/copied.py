@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kvtui.domain.finding import Finding
-from kvtui.present.figures import NONE, stamp
+from kvtui.present.figures import NONE, plural, stamp
 from kvtui.present.line import Line, plain
 
 NO_VERDICT: Final = "no verdict yet"
@@ -19,6 +19,20 @@ def pane_text(title: str, rows: Sequence[Line]) -> str:
     while lines and not lines[-1]:
         lines.pop()
     return "\n".join((title, *lines))
+
+
+def pane_said(title: str, rows: Sequence[Line]) -> str:
+    """What is said of a pane that was copied whole."""
+    return f"the pane {title}, {_rows(title, rows)}"
+
+
+def page_said(title: str, rows: Sequence[Line]) -> str:
+    """What is said of a page that was copied whole."""
+    return f"the page {title}, {_rows(title, rows)}"
+
+
+def _rows(title: str, rows: Sequence[Line]) -> str:
+    return plural(len(pane_text(title, rows).splitlines()) - 1, "row")
 
 
 def verdict_text(findings: Sequence[Finding]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from kvtui.domain.account import WhatIf
@@ -101,21 +102,27 @@ def bar_line(parts: Sequence[Cut], width: int, edge: float | None = None) -> Lin
         done += cut.gib
         ends.append(min(width * 8, round(done / total * width * 8)))
     ends[-1] = width * 8
-    row: list[Span] = [_cell(parts, ends, at * 8) for at in range(width)]
-    if edge is not None:
-        row[min(width - 1, int(edge * width))] = Span(GHOST, "changed")
+    return _drawn(tuple(cut.tone for cut in parts), tuple(ends), width, None if edge is None else min(width - 1, int(edge * width)))
+
+
+@lru_cache(maxsize=128)
+def _drawn(tones: tuple[Tone, ...], ends: tuple[int, ...], width: int, mark: int | None) -> Line:
+    """A bar by its eighths: the GPUs of a server differ by less than that, and so does one from second to second."""
+    row: list[Span] = [_cell(tones, ends, at * 8) for at in range(width)]
+    if mark is not None:
+        row[mark] = Span(GHOST, "changed")
     return _joined(row)
 
 
-def _cell(parts: Sequence[Cut], ends: Sequence[int], start: int) -> Span:
+def _cell(tones: Sequence[Tone], ends: Sequence[int], start: int) -> Span:
     """The cell from eighth ``start``: one part's fill, or a partial block where the first of them ends."""
     here = next(i for i, end in enumerate(ends) if end > start)
-    first = parts[here].tone
+    first = tones[here]
     filled = ends[here] - start
     if filled >= 8:
         return Span(FILLS[first][0], first)
     last = next(i for i, end in enumerate(ends) if end >= start + 8)
-    return Edge(EIGHTHS[filled - 1], first, parts[last].tone)
+    return Edge(EIGHTHS[filled - 1], first, tones[last])
 
 
 def _joined(row: Sequence[Span]) -> Line:

@@ -1,10 +1,11 @@
 """Numbers as the product writes them: one place, so that panes, report and help agree.
 
-GiB with two decimals, tokens with thousands separators, times as the source shows them.
+GiB with two decimals, tokens with thousands separators, times as the source shows them, percent without a blank.
 """
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta, timezone
 
 from kvtui.domain.reading import Known, Missing, Where
@@ -45,13 +46,13 @@ def fraction(value: float) -> str:
 
 
 def signed_pct(before: float, after: float) -> str:
-    """``+74 %``; ``±0 %`` where nothing changes, a dash where ``before`` is 0."""
+    """``+74%``; ``±0%`` where nothing changes, a dash where ``before`` is 0."""
     if before == 0:
         return NONE
     change = (after - before) / before * 100
     if abs(change) < 0.5:
-        return "±0 %"
-    return f"{'+' if change > 0 else '−'}{abs(change):.0f} %"
+        return "±0%"
+    return f"{'+' if change > 0 else '−'}{abs(change):.0f}%"
 
 
 def _moment(at: float | None) -> datetime | None:
@@ -79,16 +80,43 @@ def stamp(at: float | None) -> str:
     return clock(at) if abs(at) < 366 * 86400 else moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def duration(seconds: float) -> str:
-    """``42 s``, ``12 min``, ``3 h 05 min``, ``2 d 04 h``."""
-    whole = round(seconds)
-    if whole < 120:
-        return f"{whole} s"
-    if whole < 7200:
-        return f"{whole // 60} min"
-    if whole < 172800:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
+def figure(value: float) -> str:
+    """A number as short as it can be read: ``1,532``, ``50``, ``4.2``, ``0.87``, ``2.1M``."""
+    size = abs(value)
+    if not math.isfinite(value):
+        return "?"
+    if size >= 1e15:
+        return f"{value:.0e}"
+    for floor, letter in ((1e12, "T"), (1e9, "G"), (1e7, "M")):
+        if size >= floor:
+            return f"{value / (1e6 if letter == 'M' else floor):.1f}{letter}"
+    if size >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}".removesuffix("0")
+
+
+def age(seconds: float) -> str:
+    """An age in at most four characters: ``2s``, ``3m``, ``5h``, ``9d``."""
+    if not math.isfinite(seconds):
+        return "?"
+    for size, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{min(999, int(seconds // size))}{letter}"
+    return f"{max(0, int(seconds))}s"
+
+
+def seconds(value: float) -> str:
+    """``24 ms``, ``1.2 s``, ``85 s``, ``1,200 s``; a dash for what is no number."""
+    if not math.isfinite(value):
+        return NONE
+    if value < 0.0995:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.1f} s" if value < 9.95 else f"{value:,.0f} s"
+
+
+def percent(share: float) -> str:
+    """``87%`` of a share of 0.87; no blank before the sign, here and in every sentence."""
+    return f"{share * 100:.0f}%"
 
 
 def plural(count: int, noun: str) -> str:

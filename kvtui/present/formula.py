@@ -7,6 +7,7 @@ facts/diagnoses.md V24: under 2 GiB critical, under 3 GiB tight.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,11 +56,12 @@ def formula(state: ViewState, width: int, height: int) -> Formula:
         lines.append(plan_line(state.planned, state.analysis, LABEL, FIGURE))
     if state.followed is not None:
         whole = followed_lines(state.followed, width)
-        rest = [*whole, BLANK, *rest] if len(lines) + len(whole) <= height else [followed_short(state.followed), *rest]
+        short = followed_short(state.followed, state.key("why", glyphs.ENTER))
+        rest = [*whole, BLANK, *rest] if len(lines) + len(whole) <= height else [short, *rest]
     lines = _spaced(_unfolded(lines, width), rest, height)
     shown = (*lines, *rest)
     shown += ladder(account, what_if, height - len(shown))
-    note = "" if what_if is None else "what if: esc returns to today's"
+    note = "" if what_if is None else f"what if: {state.key('today', 'esc')} returns to today's"
     return Formula(tuple(clip_line(line, width) for line in shown)[:height], note)
 
 
@@ -87,7 +89,8 @@ def _spaced(lines: list[Line], rest: list[Line], height: int) -> list[Line]:
     room = height - len(lines) - len(rest)
     spaced = list(lines)
     if room > 0:
-        spaced.insert(1, BLANK)
+        # The fraction's reason may go on below it.
+        spaced.insert(next((n for n in range(1, len(lines)) if lines[n][0].text.strip()), 1), BLANK)
     if room > 1 and rest:
         spaced.append(BLANK)
     return spaced
@@ -189,7 +192,7 @@ def _agreement(account: Account) -> list[Line]:
     off = predicted - reported
     agrees = abs(off) <= account.tolerance_tokens
     judged = Judgement(glyphs.GOOD, "good", "within rounding") if agrees else Judgement(glyphs.WARN, "warn", "beyond rounding")
-    share = f"{off / reported * 100:+.2f} % ".replace("-", "−") if reported else ""
+    share = f"{off / reported * 100:+.2f}% ".replace("-", "−") if reported else ""
     figure = f"{off:+,}".replace("-", "−")
     lines.append(_row("  difference", figure, (Span(share), *judged.spans)))
     return lines
@@ -208,7 +211,7 @@ def _what_if_pool(account: Account, what_if: WhatIf) -> list[Line]:
         return [*lines, (Span(f"   {glyphs.WARN} max_total_tokens caps the pool: a higher fraction adds none", "warn"),)]
     pre, cell, today = finite(account.pre_gib), finite(account.divisor_bytes) or finite(account.cell_bytes), finite(account.fraction)
     if then <= 0:
-        return [*lines, (Span(f"   {glyphs.BAD} the weights leave no room: it would not start", "bad"),)]
+        return [*lines, (Span(f"   {glyphs.BAD} the weights leave no room for KV: the server would not start", "bad"),), *_least(account)]
     if pre is not None and cell is not None and today is not None:
         change_of_f = what_if.fraction - today
         share = "" if account.kv_share == 1 else f" × {account.kv_share:.2f}"
@@ -216,6 +219,16 @@ def _what_if_pool(account: Account, what_if: WhatIf) -> list[Line]:
         anchor = f"   = reported {tokens(now)} {step}"
         lines.append((Span(anchor, "dim"),))
     return lines
+
+
+def _least(account: Account) -> list[Line]:
+    """From which fraction on there is a pool at all: slack and reserves must fit into what the weights leave."""
+    pre, post, extras = finite(account.pre_gib), finite(account.post_gib), finite(account.extras_gib) or 0.0
+    if pre is None or post is None or not 0 < post - extras < pre:
+        return []
+    # Rounded up: at the fraction that is named there must be room.
+    least = math.ceil((1 - (post - extras) / pre) * 1000 + 1e-9) / 1000
+    return [(Span(f"     there is a pool from {fraction(least)} on: 1 − {gib(post - extras)} ÷ {gib(pre)}", "text"),)]
 
 
 def _pools(account: Account) -> list[Line]:

@@ -104,7 +104,7 @@ WORDS: Final = (
     Entry(
         "usage",
         (
-            "Share of the pool that running requests hold; cached prefixes do not count. It stays below 100 % because room is"
+            "Share of the pool that running requests hold; cached prefixes do not count. It stays below 100% because room is"
             " kept for answers under way."
         ),
         ("KV usage",),

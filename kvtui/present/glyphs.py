@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kvtui.domain.finding import Finding
-from kvtui.domain.frame import SourceState
 from kvtui.present.line import Tone
 
+if TYPE_CHECKING:
+    # Signs are needed for the first paint; what they stand for is not.
+    from kvtui.domain.finding import Finding
+    from kvtui.domain.frame import SourceState
+
+BLOCKS: Final = "▁▂▃▄▅▆▇█"
 GOOD: Final = "✓"
 BAD: Final = "✖"
 WARN: Final = "▲"
@@ -40,6 +44,9 @@ def of_finding(finding: Finding) -> tuple[str, Tone]:
         return GOOD, "good"
     if finding.id == "not-enough-data":
         return WAITING, "dim"
+    if finding.id == "client":
+        # A server with room is no fault of it.
+        return IDLE, "note"
     if finding.confidence == "high":
         return BAD, "bad"
     return (WARN, "warn") if finding.confidence == "medium" else (UNSURE, "note")

@@ -8,7 +8,7 @@ from kvtui.domain.notice import Notice, NoticeKind
 from kvtui.domain.reading import Known
 from kvtui.present import glyphs
 from kvtui.present.figures import clock, stamp, version_text
-from kvtui.present.line import Line, Span, between, clean
+from kvtui.present.line import Line, Span, between, clean, line_cells
 from kvtui.present.readings import finite, text_or
 from kvtui.present.state import ViewState
 
@@ -25,14 +25,19 @@ TAGS: dict[NoticeKind, str] = {
 def header(state: ViewState, width: int) -> Line:
     """The line in ``width`` columns."""
     frame = state.analysis.frame
-    left: list[Span] = [Span(" kvtui ", "mark"), Span("  ")]
-    for index, (text, tone_strong) in enumerate(_identity(state.analysis.account.identity)):
-        if index:
-            left.append(SEPARATOR)
-        left.append(Span(text, "strong" if tone_strong else "text"))
+    right: Line = (*_notice(frame.notices), *_right(state, frame), Span(" "))
+    first, *more = _identity(state.analysis.account.identity)
+    boot: Line = ()
     if len(frame.boots) > 1:
-        left += [SEPARATOR, Span(f"boot {frame.boots.index(frame.boots[frame.chosen]) + 1} of {len(frame.boots)}")]
-    return between(tuple(left), (*_notice(frame.notices), *_right(state, frame), Span(" ")), width)
+        boot = (SEPARATOR, Span(f"boot {frame.boots.index(frame.boots[frame.chosen]) + 1} of {len(frame.boots)}"))
+    left: list[Span] = [Span(" kvtui ", "mark"), Span("  "), Span(first, "strong")]
+    for text in more:
+        # Whole facts only: half a name of a type says nothing.
+        if line_cells((*left, SEPARATOR, Span(text), *boot, *right)) + 2 <= width:
+            left += [SEPARATOR, Span(text)]
+    if line_cells((*left, *boot, *right)) + 2 <= width:
+        left += boot
+    return between(tuple(left), right, width)
 
 
 def _notice(notices: tuple[Notice, ...]) -> Line:
@@ -45,16 +50,17 @@ def _notice(notices: tuple[Notice, ...]) -> Line:
     return (Span(f"{glyphs.WARN} {TAGS[first.kind]}{when}{more}", "warn"), Span("  "))
 
 
-def _identity(identity: Identity) -> list[tuple[str, bool]]:
-    parts = [(text_or(identity.model, "model unknown"), True), (f"SGLang {version_text(identity.version, identity.version_span)}", False)]
+def _identity(identity: Identity) -> list[str]:
+    """The model, then facts about its server, the most telling first."""
+    parts = [text_or(identity.model, "model unknown"), f"SGLang {version_text(identity.version, identity.version_span)}"]
     sizes = [(name, finite(size)) for name, size in (("TP", identity.tp), ("DP", identity.dp), ("PP", identity.pp))]
     shown = [f"{name}{size}" for name, size in sizes if size is not None and (size > 1 or name == "TP")]
     if shown:
-        parts.append((" ".join(shown) + (" DP attention" if identity.dp_attention else ""), False))
+        parts.append(" ".join(shown) + (" DP attention" if identity.dp_attention else ""))
     if isinstance(identity.attention, Known):
-        parts.append((identity.attention.value.value.upper(), False))
+        parts.append(identity.attention.value.value.upper())
     if isinstance(identity.kv_dtype, Known):
-        parts.append((f"KV {text_or(identity.kv_dtype, '')}", False))
+        parts.append(f"KV {text_or(identity.kv_dtype, '')}")
     return parts
 
 

@@ -18,7 +18,8 @@ from kvtui.domain.buckets import (
     axis,
     bridged,
     bucket,
-    newest_before,
+    fold,
+    is_usable,
     over_ranks,
     reach,
     runs,
@@ -29,13 +30,13 @@ from kvtui.domain.events import Event
 from kvtui.domain.frame import Analysis
 from kvtui.domain.reading import Known
 from kvtui.domain.samples import PREFILL, Timeline
-from kvtui.present.figures import duration
+from kvtui.domain.units import duration
 
 HIT_SAMPLES: Final = 20
 """Prefill lines that a cache hit rate is taken over."""
 
-NEAR_SAMPLES: Final = 500
-"""Samples before a moment among which each signal has its newest value, or none worth showing."""
+BACK: Final = 60.0
+"""Positions by which an event may stand before an earlier one: stamps go back a little."""
 SHORTEST: Final = 10
 """A window is not cut below this part of its span."""
 
@@ -54,6 +55,8 @@ class History:
     """The moment that values are shown for: the cursor, else the newest."""
     ranks: int
     """Data-parallel ranks seen in it."""
+    stage: float
+    """The first pipeline stage seen in it: the others print the same requests again."""
     ends: tuple[float, float]
     """First and last position of everything kept."""
 
@@ -82,15 +85,27 @@ class History:
         """Points as ``columns`` means, nan in a gap."""
         return bridged(bucket(*points, self.start, self.stop, columns), self.gap)
 
-    def at_cursor(self, points: tuple[list[float], list[float]]) -> Point | None:
-        """The newest point at the moment that is shown."""
-        return newest_before(*points, self.now)
+    def value(self, name: str, how: Fold = "sum", first: int = 0) -> Point | None:
+        """A column over the ranks at the moment that is shown: the last of ``points`` that is not later.
 
-    def near(self) -> History:
-        """The same with only the samples shortly before the moment that is shown: enough for values, fast in a long log."""
-        last = next((i for i in range(len(self.places.at) - 1, -1, -1) if self.places.at[i] <= self.now), -1) + 1
-        first = max(0, last - NEAR_SAMPLES)
-        return replace(self, timeline=self.timeline.slice(first, last), places=Axis(self.kind, self.places.at[first:last]))
+        Found from the end, so that where every rank reports a few samples are looked at. ``first``: sample of the stretch
+        before which there is nothing to find.
+        """
+        values, ranks, stages = (self.timeline.column(column) for column in (name, "dp", "pp"))
+        newest: dict[float, float] = {}
+        there: float | None = None
+        for i in range(len(values) - 1, first - 1, -1):
+            x = self.places.at[i]
+            if stages[i] > self.stage or not is_usable(x, values[i]) or (there is None and x > self.now):
+                continue
+            there = x if there is None else there
+            if there - x > 2 * self.gap:
+                break
+            if there - x <= self.gap:
+                newest.setdefault(ranks[i] if math.isfinite(ranks[i]) else 0.0, values[i])
+            if len(newest) >= self.ranks:
+                break
+        return None if there is None else (there, fold(list(newest.values()), how))
 
     def stream_rate(self) -> float | None:
         """Tokens a second of one request, by the newest decode line that is shown; None without one."""
@@ -110,11 +125,20 @@ class History:
         ]
         return [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
 
-    def hit_share(self) -> Point | None:
-        """Position of the newest prefill line and the cached share of the prompt tokens of the last ones; None without any."""
-        told = [row for row in zip(*self.hits(), strict=True) if row[0] <= self.now][-HIT_SAMPLES:]
-        whole = math.fsum(row[2] for row in told)
-        return (told[-1][0], math.fsum(row[1] for row in told) / whole) if whole > 0 else None
+    def hit_share(self, first: int = 0) -> Point | None:
+        """Position of the newest prefill line and the cached share of the prompt tokens of the last ones; None without any.
+
+        ``first``: see ``value``.
+        """
+        kinds, cached, fresh = (self.timeline.column(column) for column in ("kind", "cached_token", "new_token"))
+        told: list[int] = []
+        for i in range(len(kinds) - 1, first - 1, -1):
+            if kinds[i] == PREFILL and self.places.at[i] <= self.now and 0 <= cached[i] < math.inf and 0 <= fresh[i] < math.inf:
+                told.append(i)
+                if len(told) == HIT_SAMPLES:
+                    break
+        whole = math.fsum(cached[i] + fresh[i] for i in told)
+        return (self.places.at[told[0]], math.fsum(cached[i] for i in told) / whole) if whole > 0 else None
 
     def hit_columns(self, columns: int) -> tuple[float, ...]:
         """The cached share a column, weighted by tokens; nan where nothing was prefilled."""
@@ -124,13 +148,15 @@ class History:
         return tuple(p / t if t > 0 else math.nan for p, t in zip(part, total, strict=True))
 
 
-def history(analysis: Analysis, cursor: float | None, span: float | None, columns: int) -> History | None:
+def history(analysis: Analysis, cursor: float | None, span: float | None, columns: int, before: History | None = None) -> History | None:
     """What a chart of ``span`` seconds shows, with the cursor in it; None where there are no samples.
 
-    ``span`` None: everything.
+    ``span`` None: everything. ``before``: what was shown; where no column was completed since, it is that with the newest samples.
     """
     frame = analysis.frame
     timeline, growing = frame.timeline, not frame.finished
+    if before is not None and growing and cursor is None and (same := _longer(before, timeline, frame.now, span, columns)) is not None:
+        return same
     if growing and cursor is None and span is not None and frame.now is not None and math.isfinite(frame.now):
         timeline = timeline.since(frame.now - 2 * span)
     places = axis(timeline)
@@ -147,11 +173,32 @@ def history(analysis: Analysis, cursor: float | None, span: float | None, column
         # The load of a log often begins late in the window: an empty chart before it says nothing.
         start = max(start, min(placed.ends[0] if placed.ends else start, stop - span / SHORTEST))
     now = cursor if cursor is not None and math.isfinite(cursor) else ends[1]
-    if cursor is None and growing and places.kind == "time" and frame.now is not None and math.isfinite(frame.now):
-        # On a server that runs, a sample is as old as the wall clock says, however silent the source.
-        now = max(now, frame.now)
+    if cursor is None and growing and places.kind == "time":
+        now = _moment(now, frame.now)
     ranks = len({d for d in inside.column("dp") if math.isfinite(d)})
-    return History(inside, placed, gap, start, stop, max(1, columns), now, max(1, ranks), ends)
+    stage = min((s for s in set(inside.column("pp")) if math.isfinite(s)), default=0.0)
+    return History(inside, placed, gap, start, stop, max(1, columns), now, max(1, ranks), stage, ends)
+
+
+def _longer(before: History, timeline: Timeline, now: float | None, span: float | None, columns: int) -> History | None:
+    """The stretch that was shown and what came since, looking at that alone; None where the stretch is another now."""
+    kept = before.timeline
+    if span is None or before.kind != "time" or before.columns != max(1, columns):
+        return None
+    if timeline.columns is not kept.columns or timeline.start > kept.start or timeline.stop < kept.stop:
+        return None
+    inside = replace(kept, stop=timeline.stop)
+    places = Axis("time", inside.column("at"))
+    last = max((x for x in places.at[len(kept) :] if math.isfinite(x)), default=before.ends[1])
+    ends = (before.ends[0], max(before.ends[1], last))
+    if window(Axis("time", ends), span, None, before.columns, growing=True) != (before.start, before.stop):
+        return None
+    return replace(before, timeline=inside, places=places, ends=ends, now=_moment(ends[1], now))
+
+
+def _moment(newest: float, now: float | None) -> float:
+    """On a server that runs, a sample is as old as the wall clock says, however silent the source."""
+    return max(newest, now) if now is not None and math.isfinite(now) else newest
 
 
 def _stop(ends: tuple[float, float], cursor: float | None, span: float | None) -> float | None:
@@ -164,15 +211,20 @@ def _stop(ends: tuple[float, float], cursor: float | None, span: float | None) -
     return max(first + span, last - back * half)
 
 
-def retractions(analysis: Analysis, kind: AxisKind) -> tuple[list[float], list[float]]:
-    """Positions of the retraction events, and how many requests each put back."""
+def retractions(analysis: Analysis, kind: AxisKind, start: float = -math.inf) -> tuple[list[float], list[float]]:
+    """Positions of the retraction events from ``start`` on, in order, and how many requests each put back."""
     xs, ys = [], []
-    for event in analysis.frame.events:
-        at = event.at if kind == "time" else float(event.line)
-        if event.kind == "retract" and at is not None and math.isfinite(at):
-            xs.append(at)
-            ys.append(put_back(event))
-    return xs, ys
+    for event in reversed(analysis.frame.events):
+        if event.kind == "retract":
+            at = event.at if kind == "time" else float(event.line)
+            if at is None or not math.isfinite(at):
+                continue
+            if at < start - BACK:
+                break
+            if at >= start:
+                xs.append(at)
+                ys.append(put_back(event))
+    return xs[::-1], ys[::-1]
 
 
 def put_back(event: Event) -> float:

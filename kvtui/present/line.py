@@ -39,6 +39,11 @@ class Edge(Span):
     under: Tone = "free"
 
 
+@dataclass(frozen=True, slots=True)
+class Begin(Span):
+    """The first span of a line that begins something, although it is blank: it does not go on with the line above."""
+
+
 Line = tuple[Span, ...]
 BLANK: Final[Line] = ()
 

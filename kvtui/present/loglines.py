@@ -14,11 +14,13 @@ from kvtui.domain.reading import Known, Missing
 from kvtui.domain.units import GIB
 from kvtui.present import glyphs
 from kvtui.present.figures import clock, gib, tokens
-from kvtui.present.line import Line, Span, Tone, clean, clip_line, line_cells, pad, pad_left, wrap
+from kvtui.present.line import Line, Span, Tone, cells, clean, clip_line, line_cells, pad, pad_left, wrap
 from kvtui.present.readings import finite
 
 MOST: Final = 2_000
 """Lines that are shown; the newest ones where there are more."""
+ROOMY: Final = 110
+"""Columns from which the texts stand in a column of their own."""
 
 GRAVE: Final[frozenset[EventKind]] = frozenset(
     {
@@ -124,17 +126,23 @@ def lines(frame: Frame, width: int) -> tuple[Line, ...]:
         out.append((Span("No event and no memory line was read from this log.", "note"),))
     if len(found) > MOST:
         out.append((Span(f"{len(found) - MOST:,} older ones are not shown.", "note"),))
-    out += [line for entry in found[-MOST:] for line in _lines(entry, width)]
+    number = max((cells(f"{entry.line:,}") for entry in found[-MOST:]), default=1)
+    out += [line for entry in found[-MOST:] for line in _lines(entry, width, number)]
     return tuple(clip_line(line, width) for line in out)
 
 
-def _lines(entry: Entry, width: int) -> list[Line]:
+def _lines(entry: Entry, width: int, number: int) -> list[Line]:
+    """One entry; on a narrow screen its text begins below its kind and keeps the room that there is."""
     head: Line = (
-        Span(f"{pad_left(f'{entry.line:,}', 11)}  ", "dim"),
+        Span(f"{pad_left(f'{entry.line:,}', number)}  ", "dim"),
         Span(f"{pad(clock(entry.at), 8)}  ", "dim"),
-        Span(f"{entry.sign} {pad(entry.kind, 17)} ", entry.tone),
+        Span(f"{entry.sign} {pad(entry.kind, 17 if width >= ROOMY else cells(entry.kind))} ", entry.tone),
         Span(f"{entry.rank}  " if entry.rank else "", "dim"),
     )
+    if width < ROOMY:
+        beside = line_cells(head) + cells(entry.text) <= width
+        below = () if beside else wrap(entry.text, max(20, width - number - 2))
+        return [(*head, Span(entry.text)) if beside else head, *((Span(" " * (number + 2)), Span(part)) for part in below)]
     indent = line_cells(head)
     parts = wrap(entry.text, max(20, width - indent)) or ("",)
     return [(*head, Span(parts[0])), *((Span(" " * indent), Span(part)) for part in parts[1:])]

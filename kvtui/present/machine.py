@@ -11,10 +11,10 @@ from kvtui.domain.gpu import Gpu, GpuProcess, GpuReading
 from kvtui.domain.host import HostReading, ProcessUse
 from kvtui.domain.process import FoundServer
 from kvtui.domain.reading import Known, Reading
-from kvtui.domain.units import gib
+from kvtui.domain.units import duration, gib
 from kvtui.present import glyphs
-from kvtui.present.figures import NONE, duration
-from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, pad, pad_left, wrap
+from kvtui.present.figures import NONE
+from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, line_cells, pad, pad_left, wrap
 from kvtui.present.state import ViewState
 
 _ORDINARY: Final = frozenset(("software power cap", "idle"))
@@ -119,20 +119,21 @@ def _gpus(frame: Frame, width: int) -> list[Line]:
 
 
 def _gpu(gpu: Gpu, width: int) -> list[Line]:
-    name = clean(gpu.name.value, 32) if isinstance(gpu.name, Known) else ""
+    name = clean(gpu.name.value, 44) if isinstance(gpu.name, Known) else ""
     if isinstance(gpu.memory, Known):
         memory = gpu.memory.value
         used = f"{gib(memory.total - memory.free):,.2f} of {gib(memory.total):,.2f} GiB used"
     else:
         used = f"memory unknown: {clean(gpu.memory.reason, 120)}"
-    busy = f"{_number(gpu.utilisation, ' %')} busy"
+    busy = f"{_number(gpu.utilisation, '%')} busy"
     power, clocks = _number(gpu.power, " W", gpu.power_limit), _number(gpu.clocks.sm, " MHz", gpu.clocks.sm_max)
-    first: Line = (
-        Span(pad(gpu.label, 8), "label"), Span(f"{name}  ", "text"), Span(used, "strong"),
-        Span(f" · {busy} · {power} · {_number(gpu.temperature, ' °C')} · {clocks}", "text"),
-    )  # fmt: skip
+    figures = " · ".join((busy, power, _number(gpu.temperature, " °C"), clocks))
+    head: Line = (Span(pad(gpu.label, 8), "label"), Span(f"{name}  ", "text"), Span(used, "strong"))
+    whole: Line = (*head, Span(f" · {figures}", "text"))
+    # Figures that have no room beside the name go on below it: half of one says nothing.
+    heads = [whole] if line_cells(whole) <= width else [head, (Span(" " * 8), Span(figures, "text"))]
     told = wrap(" · ".join(part.replace(" ", "\u00a0") for part in _details(gpu)), max(10, width - 8))
-    lines: list[Line] = [first, *((Span(" " * 8), Span(part.replace("\u00a0", " "), "dim")) for part in told)]
+    lines: list[Line] = [*heads, *((Span(" " * 8), Span(part.replace("\u00a0", " "), "dim")) for part in told)]
     lines += [(Span(" " * 8), Span(f"{glyphs.WARN} {clean(fault)}", "warn")) for fault in gpu_faults(gpu)]
     for part in gpu.instances[:16]:
         size = _size(Known(part.memory.value.total)) if isinstance(part.memory, Known) else NONE
@@ -157,8 +158,9 @@ def _details(gpu: Gpu) -> list[str]:
     if isinstance(gpu.clocks.reasons, Known) and gpu.clocks.reasons.value:
         parts.append("clocks: " + ", ".join(gpu.clocks.reasons.value))
     if isinstance(errors.ecc, Known):
-        counts = [f"{_number(errors.corrected)} corrected", f"{_number(errors.remapped_corrected)} rows remapped"]
-        parts.append("ECC " + (", ".join(counts) if errors.ecc.value else "off"))
+        pairs = ((errors.corrected, "corrected"), (errors.remapped_corrected, "rows remapped"))
+        counts = [f"{_number(reading)} {word}" for reading, word in pairs if isinstance(reading, Known)]
+        parts.append(f"ECC {', '.join(counts) or 'on'}" if errors.ecc.value else "ECC off")
     if _is(gpu.mig):
         parts.append("MIG on")
     if gpu.unified:
@@ -219,7 +221,7 @@ def _facts(host: HostReading) -> Iterable[tuple[str, str]]:
         flow = f", in {_rate(host.swap_in)}, out {_rate(host.swap_out)}"
         yield "swap", f"{_size(host.swap_used)} used of {_size(host.swap_total)}{flow}"
     if isinstance(host.pressure, Known):
-        yield "pressure", f"some {host.pressure.value.some:.1f} %, full {host.pressure.value.full:.1f} % of the last 10 s waited for memory"
+        yield "pressure", f"some {host.pressure.value.some:.1f}%, full {host.pressure.value.full:.1f}% of the last 10 s waited for memory"
     else:
         yield "pressure", f"unknown: {clean(host.pressure.reason, 120)}"
     if isinstance(host.cgroup, Known):
@@ -243,8 +245,8 @@ def _process(use: ProcessUse) -> Line:
     main = use.main_thread_cpu
     hot = isinstance(main, Known) and main.value >= 95
     return (
-        Span(f"  {pad_left(str(use.pid), 9)}  {pad_left(_size(use.rss), 11)} {pad_left(_number(use.cpu, ' %'), 7)} "),
-        Span(pad_left(_number(main, " %"), 11), "warn" if hot else "text"),
+        Span(f"  {pad_left(str(use.pid), 9)}  {pad_left(_size(use.rss), 11)} {pad_left(_number(use.cpu, '%'), 7)} "),
+        Span(pad_left(_number(main, "%"), 11), "warn" if hot else "text"),
         Span(f"  {clean(use.title, 120)}", "dim"),
     )
 

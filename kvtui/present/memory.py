@@ -33,6 +33,8 @@ class MemoryModel:
     rows: tuple[Line, ...]
     heading: Line = ()
     note: Line = ()
+    copies: tuple[tuple[int, str], ...] = ()
+    """(row, text) of each bar: its parts with their GiB."""
 
 
 def memory_model(state: ViewState, width: int, height: int) -> MemoryModel:
@@ -46,23 +48,48 @@ def memory_model(state: ViewState, width: int, height: int) -> MemoryModel:
     heading = (*heading, Span(f" ─ {_count(bars)}", "dim"))
     legend = _legend(bars, width, max(1, height - 2))
     foot = _foot(state, width)
-    room = max(1, height - len(legend) - len(foot))
+    # A row is kept for the what-if's line: the pane must not be laid out anew when it comes.
+    kept = 0 if state.planned is not None or state.what_if is not None else 1
+    room = max(1, height - len(legend) - len(foot) - kept)
     drawn = _bars(bars, state, width, room)
     spare = height - len(drawn) - len(legend) - len(foot)
-    table = _table(bars, width, spare + len(legend) - 1) if spare > 0 else ()
+    table = _table(bars, width, spare + len(legend) - 1 - kept) if spare > 0 else ()
     if table:
         legend = table
         spare = height - len(drawn) - len(legend) - len(foot)
+    if spare - kept >= len(bars) == len(drawn):
+        # Room is left for bars of two rows: they are what the pane is about.
+        drawn = tuple(line for bar in drawn for line in (bar, _below(bar)))
+        spare -= len(bars)
     gap: tuple[Line, ...] = (BLANK,) if spare > 0 else ()
-    return MemoryModel((*drawn, *gap, *legend, *foot)[:height], heading)
+    high, left = divmod(len(drawn), len(bars))
+    told = tuple((row, bar_text(bars[row // high])) for row in range(len(drawn))) if high and not left else ()
+    return MemoryModel((*drawn, *gap, *legend, *foot)[:height], heading, copies=told)
+
+
+def _below(bar: Line) -> Line:
+    """The second row of a bar: the same without its words."""
+    return (Span(" " * cells(bar[0].text)), *bar[1:-1], Span(" " * cells(bar[-1].text)))
+
+
+def bar_text(bar: GpuLedger) -> str:
+    """One bar in words: ``GPU 0, 95.59 GiB: weights 72.33, KV used 6.92, free 9.81``."""
+    name = clean(bar.label, 24)
+    return f"{name}, {_gib(bar.total_gib)} GiB: " + ", ".join(f"{FILLS[cut.tone][1]} {_gib(cut.gib)}" for cut in cuts(bar))
 
 
 def _count(bars: Sequence[GpuLedger]) -> str:
     sizes = [bar.total_gib for bar in bars]
     low, high = min(sizes), max(sizes)
     size = _gib(high) if _same(low, high) else f"{_gib(low)}–{_gib(high)}"
-    known = "GiB" if all(bar.total_is_device for bar in bars) else "GiB free before weights"
-    return f"{len(bars)} × {size} {known}"
+    return f"{len(bars)} × {size} {_whole(bars)}"
+
+
+def _whole(bars: Sequence[GpuLedger]) -> str:
+    """What a bar is the whole of."""
+    if all(bar.total_is_device for bar in bars):
+        return "GiB"
+    return "GiB free before weights" if all(bar.total_is_pre for bar in bars) else "GiB that the server told of"
 
 
 def _foot(state: ViewState, width: int) -> tuple[Line, ...]:
@@ -72,9 +99,10 @@ def _foot(state: ViewState, width: int) -> tuple[Line, ...]:
         lines.append(clip_line(_plan_line(state.planned, state.analysis), width))
     elif state.what_if is not None:
         lines.append(clip_line(_what_if_line(state.analysis, state.what_if), width))
-    if not all(bar.total_is_device for bar in state.analysis.ledgers):
-        text = "card size not in log: bars start at free before weights"
-        lines.append((Span(clip(text, width), "dim"),))
+    bars = state.analysis.ledgers
+    if not all(bar.total_is_device for bar in bars):
+        start = "bars start at free before weights" if all(bar.total_is_pre for bar in bars) else "bars hold only the known parts"
+        lines.append((Span(clip(f"card size not told: {start}", width), "dim"),))
     hint, tone = gpu_hint(state.analysis.frame)
     if hint:
         lines.append((Span(clip(clean(hint), width), tone),))
@@ -140,7 +168,7 @@ def _bars(bars: Sequence[GpuLedger], state: ViewState, width: int, room: int) ->
         length = max(1, round(size * bar.total_gib / scale)) if scale > 0 and math.isfinite(scale) else size
         cut = bar_line(cuts(bar), length, ghost(bar, state.analysis, state.what_if, moved)) if size >= NARROWEST else ()
         space = Span(" " * (size - line_cells(cut)))
-        row = (Span(pad(name, label) + " ", "label"), *cut, space, Span(" " + pad_left(text, tail), "free"))
+        row = (Span(pad(name, label) + " ", "label"), *cut, space, Span(" " + pad_left(text, tail), "text"))
         lines.append(clip_line(row, width))
     if rest:
         lines.append((Span(clip(rest, width), "dim"),))
@@ -199,7 +227,8 @@ def _legend(bars: Sequence[GpuLedger], width: int, most: int) -> tuple[Line, ...
     lines: list[list[Span]] = [[]]
     for tone, (low, high) in _sizes(bars).items():
         glyph, word = FILLS[tone]
-        entry = [Span(glyph, tone), Span(f" {word} ", "text"), Span(_range(low, high), "strong"), Span("  ")]
+        differs = " by GPU" if high - low >= ALIKE_GIB else ""
+        entry = [Span(glyph, tone), Span(f" {word} ", "text"), Span(_range(low, high), "strong"), Span(differs, "dim"), Span("  ")]
         if lines[-1] and line_cells((*lines[-1], *entry)) - 2 > width:
             lines.append([])
         lines[-1] += entry
@@ -219,13 +248,13 @@ def _table(bars: Sequence[GpuLedger], width: int, room: int) -> tuple[Line, ...]
     lines = []
     for tone, text in texts.items():
         glyph, word = FILLS[tone]
-        share = f"{sizes[tone][1] / total * 100:.0f} %" if total > 0 else ""
+        share = figures.percent(sizes[tone][1] / total) if total > 0 else ""
         spans = (
             Span(glyph * 2 + " ", tone),
             Span(pad(word, 16), "text"),
             Span(pad_left(text, figure) + " GiB", "strong"),
             Span(pad_left(share, 6) + "  ", "dim"),
-            Span(clean(details.get(tone, ""), 200), "dim"),
+            Span(("differs by GPU: " if sizes[tone][1] - sizes[tone][0] >= ALIKE_GIB else "") + clean(details.get(tone, ""), 200), "dim"),
         )
         lines.append(clip_line(spans, width))
     return tuple(lines)

@@ -112,7 +112,7 @@ def _block(estimate: Estimate, state: ViewState, columns: Columns, width: int, *
     pointer = Span(glyphs.POINTER if selected else " ", "key")
     title = clean(estimate.title, 200)
     if not estimate.applies:
-        head: Line = (pointer, Span(f"{glyphs.NOT}  ", "dim"), Span(title, "dim"))
+        head: Line = (pointer, Span(f" {glyphs.NOT} ", "dim"), Span(title, "dim"))
         reason = f"{glyphs.BULLET} {clean(estimate.why_not) or 'does nothing here'}"
         if not selected:
             return [(*head, Span(f"  {reason}", "dim"))]
@@ -177,20 +177,14 @@ def plan(state: ViewState) -> tuple[Estimate, ...]:
     return tuple(e for e in state.estimates if e.id in state.plan and e.applies)
 
 
-def plan_flags(state: ViewState) -> tuple[str, ...]:
-    """Flags of all marked options, each once."""
-    found = planned(state)
-    return found.flags if found is not None else ()
-
-
 def _foot(state: ViewState, width: int, height: int) -> list[Line]:
     """What the marked options come to together; what is proposed where none is marked. Before it the load that was stated."""
     said = stated_foot(state, width)
     found = planned(state)
     if found is not None:
-        return [*said, *(clip_line(line, width) for line in plan_foot(found, state))]
+        return [*said, *plan_foot(found, state, width, 3 if height >= _ROOMY else 1)]
     best = proposed(state) if height >= _ROOMY else None
-    return said if best is None else [*said, *(clip_line(line, width) for line in proposal_foot(best, state))]
+    return said if best is None else [*said, *proposal_foot(best, state, width, 2)]
 
 
 def copied(estimate: Estimate) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from kvtui.domain.sizing import Sizing, SizingConfig, SizingError, size
 from kvtui.parse.plan_config import parse_plan
+from kvtui.present.report_json import Json
 
-PlanValue = int | float | str | list[str] | None
 
-
-def plan_line(line: str) -> dict[str, PlanValue]:
+def plan_line(line: str) -> dict[str, Json]:
     """The result of one line of ``kvtui plan --json-lines``; never raises."""
     try:
         config = parse_plan(line)
@@ -17,7 +16,7 @@ def plan_line(line: str) -> dict[str, PlanValue]:
     return plan_result(config)
 
 
-def plan_result(config: SizingConfig) -> dict[str, PlanValue]:
+def plan_result(config: SizingConfig) -> dict[str, Json]:
     """A configuration's pools as data, or ``{"error", "kind"}`` where there are none.
 
     ``full`` and ``swa`` are null where the model has one pool, ``mamba`` where it keeps no states.
@@ -35,7 +34,7 @@ def plan_result(config: SizingConfig) -> dict[str, PlanValue]:
         "cell_bytes": sized.cell.bytes,
         "rest_gib": round(sized.rest_gib, 4),
         "kv_gib": round(sized.kv_gib, 4),
-        "notes": list(sized.notes),
+        "notes": [*sized.notes],
     }
 
 

@@ -9,9 +9,9 @@ from kvtui.domain.plan import Plan
 from kvtui.domain.units import GIB
 from kvtui.present import glyphs
 from kvtui.present.aside import headroom_judgement
-from kvtui.present.figures import gib, signed_pct, tokens
+from kvtui.present.figures import figure, gib, signed_pct, tokens
 from kvtui.present.line import Line, Span, pad
-from kvtui.present.plot import Limit, figure
+from kvtui.present.plot import Limit
 from kvtui.present.readings import finite
 
 
@@ -28,7 +28,7 @@ def plan_line(plan: Plan, analysis: Analysis, label: int, width: int) -> Line:
         spans.append(Span(signed_pct(now, plan.tokens), "changed"))
     if plan.headroom_gib is not None and math.isfinite(plan.headroom_gib):
         left = gib(plan.headroom_gib).replace("-", "−")
-        spans += [Span(f" · headroom {left} ", "dim"), *headroom_judgement(plan.headroom_gib).spans]
+        spans += [Span(f" · left {left} ", "dim"), *headroom_judgement(plan.headroom_gib).spans]
     return tuple(spans)
 
 

@@ -80,6 +80,17 @@ def options_text(found: PlannedOptions, width: int) -> str:
     return "\n".join(lines)
 
 
+def plan_document(
+    config: SizingConfig, notes: tuple[str, ...], geometry: Geometry, deployment: Deployment, *, load: str | None, priced: bool = True
+) -> dict[str, Json]:
+    """The calculator's whole answer as data; arguments as ``plan_told``. ``priced``: with what each option would do.
+
+    Raises ValueError with one sentence where the load cannot be read.
+    """
+    told: dict[str, Json] = {**plan_result(config), "fraction": config.fraction, "assumed": list(notes)}
+    return {**told, **options_json(planned_options(geometry, deployment, read_stated(load)))} if priced else told
+
+
 def plan_told(
     config: SizingConfig, notes: tuple[str, ...], geometry: Geometry, deployment: Deployment, *, load: str | None, form: str, width: int
 ) -> str:
@@ -87,8 +98,7 @@ def plan_told(
 
     ``notes``: what was assumed. ``load``: as typed. Raises ValueError with one sentence where it cannot be read.
     """
-    found = planned_options(geometry, deployment, read_stated(load))
     if form == "json":
-        told = {**plan_result(config), "fraction": config.fraction, "assumed": list(notes), **options_json(found)}
-        return json.dumps(told, indent=2, allow_nan=False)
+        return json.dumps(plan_document(config, notes, geometry, deployment, load=load), indent=2, allow_nan=False)
+    found = planned_options(geometry, deployment, read_stated(load))
     return "\n".join([plan_text(config), *(f"assumed: {note}" for note in notes), options_text(found, width)])

@@ -16,8 +16,9 @@ from kvtui.options.registry import estimates as levers
 from kvtui.options.stated import with_stated
 from kvtui.present import glyphs
 from kvtui.present.aside import headroom_judgement
+from kvtui.present.clauses import fitted
 from kvtui.present.figures import NONE, gib, signed_pct, tokens
-from kvtui.present.line import BLANK, Line, Span, cells, clean, pad, wrap
+from kvtui.present.line import BLANK, ELLIPSIS, Begin, Line, Span, cells, clean, clip, line_cells, pad, wrap
 from kvtui.present.option_names import option_name
 from kvtui.present.readings import finite
 from kvtui.present.state import ViewState
@@ -52,35 +53,68 @@ def proposed(state: ViewState) -> Plan | None:
     return best_safe(context, state.estimates if state.fraction is None else levers(context))
 
 
-def plan_foot(plan: Plan, state: ViewState) -> list[Line]:
-    """Two lines below the options: the flags, and what they come to together."""
-    said = " ".join(clean(flag, 200) for flag in plan.flags) or "no flags"
-    lines: list[Line] = [(Span(f" plan of {len(plan.options)}: ", "changed"), Span(said))]
+def plan_foot(plan: Plan, state: ViewState, width: int, rows: int = 1) -> list[Line]:
+    """Below the options: the flags in at most ``rows`` lines, and what they come to together in one."""
+    lines = _flag_lines(f" plan of {len(plan.options)}: ", plan.flags or ("no flags",), width, rows)
     if plan.conflicts:
         first = plan.conflicts[0]
         told = f" {option_name(first.left)} and {option_name(first.right)} do not go together: {first.why}"
-        return [*lines, (Span(f" {glyphs.WARN}", "warn"), Span(told))]
-    return [*lines, (Span(" together: ", "dim"), *_effect(plan, state))]
+        parts = fitted(told.strip(), width - 3, 2) or (clip(told.strip(), width - 3),)
+        return [*lines, *((Span(" " if number else glyphs.WARN, "warn"), Span(f" {part}")) for number, part in enumerate(parts))]
+    return [*lines, _effect(" together: ", plan, state, width)]
 
 
-def proposal_foot(plan: Plan, state: ViewState) -> list[Line]:
-    """The best safe plan in two lines below the options: what it gives, and its flags."""
-    flags = " ".join(clean(flag, 200) for flag in plan.flags) or ", ".join(option_name(option) for option in plan.options)
-    return [
-        (Span(" best safe plan: ", "dim"), *_effect(plan, state)),
-        (Span(f" {flags}", "changed"),),
-    ]
+def proposal_foot(plan: Plan, state: ViewState, width: int, rows: int = 1) -> list[Line]:
+    """The best safe plan below the options: what it gives, and its flags in at most ``rows`` lines."""
+    flags = plan.flags or (", ".join(option_name(option) for option in plan.options),)
+    return [_effect(" best safe plan: ", plan, state, width), *_flag_lines(" ", flags, width, rows)]
 
 
-def _effect(plan: Plan, state: ViewState) -> Line:
-    """Tokens, requests, throughput and headroom in one line."""
-    bullet = Span(f" {glyphs.BULLET} ", "dim")
-    spans: list[Span] = [Span(f"{_pool(plan, state)}", "strong")]
-    if plan.fits is not None and math.isfinite(plan.fits):
-        spans += [bullet, Span(f"fits {plan.fits:,.0f}")]
-    spans += [bullet, Span(_speed(plan, state))]
+def _flag_lines(head: str, flags: Sequence[str], width: int, rows: int) -> list[Line]:
+    """The flags behind a heading, each with its value where that fits; an ellipsis where not all have room."""
+    units = [clean(flag, 200) for flag in flags]
+    indent = " " * min(len(head), 2)
+    room = width - len(indent)
+    words = " ".join(units).split(" ")
+    told = next((lines for lines in (_filled(units, cells(head), width), _filled(words, cells(head), width)) if len(lines) <= rows), None)
+    if told is None or any(cells(text) > room for text in told[1:]):
+        told = _filled(words, cells(head), width)
+        cut = told[:rows]
+        cut[-1] = clip(f"{cut[-1]} {ELLIPSIS}" if len(told) > rows else cut[-1], room if rows > 1 else width - cells(head))
+        told = cut
+    first: Line = (Span(head, "changed"), Span(told[0], "changed"))
+    return [first, *((Span(indent), Span(text, "changed")) for text in told[1:])]
+
+
+def _filled(units: Sequence[str], used: int, width: int) -> list[str]:
+    """Lines of whole units; the first is ``used`` columns shorter, the others begin two columns in."""
+    texts = [""]
+    for unit in units:
+        if texts[-1] and used + 1 + cells(unit) > width:
+            texts.append("")
+            used = 2
+        used += cells(unit) + bool(texts[-1])
+        texts[-1] += f" {unit}" if texts[-1] else unit
+    return texts
+
+
+def _effect(head: str, plan: Plan, state: ViewState, width: int) -> Line:
+    """Tokens, requests, throughput and headroom in one line; on a narrow pane the first of them, each whole."""
+    fits = (Span(f"fits {plan.fits:,.0f}"),) if plan.fits is not None and math.isfinite(plan.fits) else ()
+    left: Line = ()
     if plan.headroom_gib is not None and math.isfinite(plan.headroom_gib):
-        spans += [bullet, Span(f"headroom {gib(plan.headroom_gib)} GiB ".replace("-", "−")), *headroom_judgement(plan.headroom_gib).spans]
+        judged = headroom_judgement(plan.headroom_gib)
+        left = (Span(f"headroom {gib(plan.headroom_gib)} GiB ".replace("-", "−")), *judged.spans)
+    pool, speed, short = (Span(_pool(plan, state), "strong"),), (Span(_speed(plan, state)),), (Span(_speed(plan, state, short=True)),)
+    shown = ((pool, fits, speed, left), (pool, fits, short, left), (pool, fits, short), (pool, short), (pool,))
+    rows = [(Span(head, "dim"), *_joined(parts)) for parts in shown]
+    return next((row for row in rows if line_cells(row) <= width), rows[-1])
+
+
+def _joined(parts: Sequence[Line]) -> Line:
+    spans: list[Span] = []
+    for part in parts:
+        spans += [Span(f" {glyphs.BULLET} ", "dim"), *part] if spans and part else part
     return tuple(spans)
 
 
@@ -92,14 +126,15 @@ def _pool(plan: Plan, state: ViewState) -> str:
     return f"{tokens(plan.tokens)} tokens{change}"
 
 
-def _speed(plan: Plan, state: ViewState) -> str:
+def _speed(plan: Plan, state: ViewState, *, short: bool = False) -> str:
     found = plan.tok_s
     if found is None or not (math.isfinite(found.low) and math.isfinite(found.high) and math.isfinite(found.mid)):
         return "tok/s: measure"
     workload = state.analysis.workload
     now = finite(workload.gen_tput) if workload is not None else None
     change = f", {signed_pct(now, found.mid)}" if now else ""
-    return f"{tokens(found.low)}…{tokens(found.high)} tok/s (about {tokens(found.mid)}{change})"
+    told = f"{tokens(found.low)}…{tokens(found.high)} tok/s"
+    return told if short else f"{told} (about {tokens(found.mid)}{change})"
 
 
 def command_text(plan: Plan) -> str:
@@ -172,7 +207,8 @@ def plan_lines(plan: Plan, state: ViewState, width: int, title: str = "plan") ->
 
 def _command(plan: Plan, width: int) -> list[Line]:
     lines = labelled("command", [f"{plan.command_basis}; {glyphs.MARKED} is changed"] if plan.command else [plan.command_basis], width)
-    lines += [(Span(pad("", 15)), *line) for line in command_lines(plan.command, max(10, width - 16))]
+    told = command_lines(plan.command, max(10, width - 16))
+    lines += [(Span(pad("", 15)) if number else Begin(pad("", 15), "label"), *line) for number, line in enumerate(told)]
     if plan.removed:
         lines += labelled("taken out", [" ".join(plan.removed)], width)
     if plan.beside:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kvtui.domain.buckets import AxisKind, Run
-from kvtui.present.figures import clock
+from kvtui.present.figures import clock, figure
+from kvtui.present.glyphs import BLOCKS
 from kvtui.present.line import Line, Span, Tone, cells, line_cells
 
-BLOCKS: Final = "▁▂▃▄▅▆▇█"
 DAY: Final = 86_400
 TIME_STEPS: Final = (
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 365 * DAY,
@@ -91,31 +91,6 @@ class Plot:
     y_ticks: tuple[Tick, ...] = ()
 
 
-def figure(value: float) -> str:
-    """A number as short as it can be read: ``1,532``, ``50``, ``4.2``, ``0.87``, ``2.1M``."""
-    size = abs(value)
-    if not math.isfinite(value):
-        return "?"
-    if size >= 1e15:
-        return f"{value:.0e}"
-    for floor, letter in ((1e12, "T"), (1e9, "G"), (1e7, "M")):
-        if size >= floor:
-            return f"{value / (1e6 if letter == 'M' else floor):.1f}{letter}"
-    if size >= 100 or value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if size >= 10 else f"{value:.2f}".removesuffix("0")
-
-
-def age(seconds: float) -> str:
-    """An age in at most four characters: ``2s``, ``3m``, ``5h``, ``9d``."""
-    if not math.isfinite(seconds):
-        return "?"
-    for size, letter in ((DAY, "d"), (3_600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{min(999, int(seconds // size))}{letter}"
-    return f"{max(0, int(seconds))}s"
-
-
 def position(kind: AxisKind, at: float) -> str:
     """A position of the axis in words: a time of day, or a log line."""
     return clock(at) if kind == "time" else f"line {at:,.0f}"
@@ -141,7 +116,7 @@ def y_ticks(y0: float, y1: float, rows: int) -> tuple[Tick, ...]:
 
 def _round_steps(low: float, high: float, most: int, *, whole: bool = False) -> tuple[float, ...]:
     span = high - low
-    if not (math.isfinite(span) and span > 0):
+    if not (math.isfinite(span) and span / most > 0):
         return ()
     scale = 10.0 ** math.floor(math.log10(span / most))
     step = next((m * scale for m in (1, 2, 5, 10) if span / (m * scale) <= most), 10 * scale)

@@ -19,6 +19,7 @@ from kvtui.present import glyphs
 from kvtui.present.figures import NONE, cell_text, clock, fraction, gib, gib_text, origin, plural, stamp, tokens, tokens_text, version_text
 from kvtui.present.option_names import option_name
 from kvtui.present.options import RISKS
+from kvtui.present.periods import sentence
 
 MAX_EVENTS = 12
 MAX_OPTIONS = 12
@@ -75,11 +76,12 @@ def _identity_line(analysis: Analysis) -> str:
     return " · ".join(parts)
 
 
-def _verdict_section(finding: Finding) -> Section:
+def _verdict_section(finding: Finding, history: str = "") -> Section:
     mark = glyphs.of_finding(finding)[0]
     lines = [finding.sentence]
     if finding.since is not None:
         lines.append(f"Since {stamp(finding.since)}.")
+    lines += [history] if history else []
     lines += [f"Evidence: {e.text}" + (f" ({e.where})" if e.where else "") + "." * (not e.text.endswith(".")) for e in finding.evidence]
     lines += [f"Not {ruled.verdict}: {ruled.why}" for ruled in finding.ruled_out]
     if finding.fixes:
@@ -156,7 +158,7 @@ def arithmetic(account: Account) -> tuple[str, ...]:
         lines.append(f"     = {tokens(account.tokens_predicted.value)} tokens predicted")
     if isinstance(account.tokens_reported, Known):
         error = account.error_pct
-        off = "" if error is None else f" (predicted {error:+.3f} %, rounding allows ±{account.tolerance_tokens:,} tokens)"
+        off = "" if error is None else f" (predicted {error:+.3f}%, rounding allows ±{account.tolerance_tokens:,} tokens)"
         lines.append(f"       {tokens(account.tokens_reported.value)} tokens reported{off}")
     return tuple(lines)
 
@@ -232,7 +234,8 @@ def _event_line(event: Event) -> str:
 def document(analysis: Analysis, target: str) -> Document:
     """The report of one analysis; ``target`` is what was read, secrets removed."""
     frame, boot = analysis.frame, analysis.frame.boot
-    sections = [_verdict_section(finding) for finding in analysis.findings]
+    past = sentence(analysis.periods)
+    sections = [_verdict_section(finding, past if index == 0 else "") for index, finding in enumerate(analysis.findings)]
     sections.append(_memory_section(analysis.account))
     parts = (_load_section(analysis), options_section(analysis.estimates, optional(analysis.account.identity.dp) or 1))
     sections += [section for section in parts if section is not None]
@@ -248,7 +251,8 @@ def document(analysis: Analysis, target: str) -> Document:
     if len(frame.boots) > 1 and boot is not None:
         boots = f", boot {boot.index + 1} of {len(frame.boots)}"
         boots += f" (started {stamp(boot.begun_at)})" if boot.begun_at is not None else ""
-    return Document(f"kvtui report · {target}{boots}", f"{_identity_line(analysis)}   ({_read(analysis)})", tuple(sections))
+    simulated = "a simulated server · " if any(source.simulated for source in frame.sources) else ""
+    return Document(f"kvtui report · {simulated}{target}{boots}", f"{_identity_line(analysis)}   ({_read(analysis)})", tuple(sections))
 
 
 def _read(analysis: Analysis) -> str:

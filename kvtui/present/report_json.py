@@ -10,6 +10,7 @@ from kvtui.domain.boot import Boot
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.finding import Finding
 from kvtui.domain.frame import Analysis, Frame
+from kvtui.domain.periods import Period
 from kvtui.domain.reading import Known, Missing, Reading, optional
 from kvtui.domain.samples import DECODE
 from kvtui.present.figures import stamp
@@ -139,6 +140,18 @@ def verdict_part(finding: Finding) -> dict[str, Json]:
     }
 
 
+def period_part(period: Period) -> dict[str, Json]:
+    """One entry of ``history``: a stretch of time with one primary verdict; ``until`` is null where it still holds."""
+    return {
+        "from": stamp(period.begin),
+        "until": stamp(period.end) if period.end is not None else None,
+        "id": period.id,
+        "title": period.title,
+        "confidence": period.confidence,
+        "step": period.step,
+    }
+
+
 def option_part(estimate: Estimate) -> dict[str, Json]:
     """One entry of ``options``."""
     speed = estimate.tok_s
@@ -200,7 +213,7 @@ def _boots_part(frame: Frame) -> list[Json]:
 
 def failure_json(reason: str) -> dict[str, Json]:
     """The same object where nothing could be read: everything unknown, and why."""
-    return {"schema": SCHEMA, "server": {}, "memory": {}, "verdicts": [], "options": [], "notes": [reason]}
+    return {"schema": SCHEMA, "server": {}, "memory": {}, "verdicts": [], "history": [], "options": [], "notes": [reason]}
 
 
 def report_json(analysis: Analysis) -> dict[str, Json]:
@@ -212,6 +225,7 @@ def report_json(analysis: Analysis) -> dict[str, Json]:
         "server": server_part(analysis.account.identity, boot),
         "memory": memory_part(analysis.account),
         "verdicts": [verdict_part(finding) for finding in analysis.findings],
+        "history": [period_part(period) for period in analysis.periods],
         "options": [option_part(estimate) for estimate in analysis.estimates],
         "load": _load_part(frame),
         "boots": _boots_part(frame),

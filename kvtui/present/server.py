@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kvtui.domain.buckets import Point, bucket, stacked
+from kvtui.domain.buckets import Point
 from kvtui.domain.reading import Known
-from kvtui.present.figures import duration
+from kvtui.domain.units import duration
+from kvtui.present.courses import Courses, courses, load_series, retraction_marks
+from kvtui.present.figures import age, figure, percent
 from kvtui.present.history import History, cap, ceiling, history, retractions, since
 from kvtui.present.latency import latency_rows, pool_split
-from kvtui.present.line import BLANK, Line, Span, Tone, between, clip_line, pad, pad_left
+from kvtui.present.line import BLANK, Line, Span, Tone, between, line_cells, pad, pad_left, wrap
 from kvtui.present.plan_drawn import limits_after
-from kvtui.present.plot import Limit, Mark, Plot, Series, age, figure, legend, position, round_up, spark, top_of, x_ticks, y_ticks
+from kvtui.present.plot import Limit, Plot, legend, position, round_up, spark, top_of, x_ticks, y_ticks
 from kvtui.present.state import ViewState
 
 SPAN: Final = 600.0
@@ -23,13 +25,17 @@ LINE_SPAN: Final = 2_000.0
 """Log lines that it shows where the log has no times."""
 CHART_ROWS: Final = 6
 """Rows a chart needs at least, its legend and time axis included."""
-LABEL, VALUE, AGE = 9, 6, 4
+LABEL, VALUE, AGE = 10, 6, 4
 GUTTER: Final = 6
 """Columns left of a chart for the labels of its values."""
 TALLEST: Final = 4.0
 """A chart is at most this many times as high as what runs, so that a long queue does not flatten it."""
 
 
+ROOMY: Final = 76
+"""Columns of a pane from which the words beside a signal have more room."""
+BULLET: Final = " · "
+"""Stands between the words beside a signal."""
 RARE: Final = (
     ("accept_len", "accept", "acc", "tokens a step"),
     ("swa_usage", "SWA use", "SWA", "of its pool"),
@@ -49,6 +55,8 @@ class ServerModel:
     chart_rows: int = 0
     heading: Line = ()
     note: Line = ()
+    courses: Courses | None = field(default=None, compare=False)
+    """For the next model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,42 +77,47 @@ class Row:
     """The same in a few words, for a pane without room for the row; empty for rows that always have one."""
 
 
-def server_model(state: ViewState, width: int, height: int, band: tuple[float, float] | None = None) -> ServerModel:
+def server_model(
+    state: ViewState, width: int, height: int, band: tuple[float, float] | None = None, *, before: Courses | None = None
+) -> ServerModel:
     """The pane in ``width`` by ``height`` cells.
 
-    ``band``: admission ceiling over all ranks where the analysis has none of its own.
+    ``band``: admission ceiling over all ranks where the analysis has none of its own. ``before``: courses of the last
+    model; they are used again until the next column is complete.
     """
     heading: Line = (Span("Server"),)
     analysis = state.analysis
-    told = history(analysis, state.cursor, SPAN, max(1, width - GUTTER))
+    told = history(analysis, state.cursor, SPAN, max(1, width - GUTTER), before.told if before is not None else None)
     if told is not None and told.kind == "line":
         told = history(analysis, state.cursor, LINE_SPAN, max(1, width - GUTTER))
     if told is None:
         reason = "no batch line yet: running, queued and throughput are unknown"
-        return ServerModel(rows=(clip_line((Span(reason, "dim"),), width),), heading=heading)
+        return ServerModel(rows=tuple((Span(part, "dim"),) for part in wrap(reason, width))[:height], heading=heading)
     limits = ceiling(analysis, told.ranks) or band
-    columns = spark_columns(width)
-    rows = signals(state, told, limits, columns)
+    drawn = courses(state, told, spark_columns(width), before)
+    rows = signals(state, drawn, limits)
     room = height - CHART_ROWS
     if len(rows) > max(room, 5):
         rows = _folded(rows)
-    lines = tuple(row_line(row, told, width, columns) for row in rows)
+    lines = tuple(row_line(row, told, width, drawn.columns) for row in rows)
     left = height - len(lines)
     plot = None
     if left >= CHART_ROWS:
-        plot = load_plot(state, told, limits, width, left - 1)
+        plot = load_plot(state, told, limits, width, left - 1, drawn)
         lines = (*lines, *((BLANK,) if left > CHART_ROWS + 3 else ()), legend(plot, width))
     span = "the newest " if state.cursor is None else ""
     heading = (*heading, Span(f" ─ {span}{told.length}" + (f", {told.ranks} DP ranks" if told.ranks > 1 else ""), "dim"))
     note: Line = ()
     if state.cursor is not None:
-        note = (Span(f"at {position(told.kind, told.now)}", "changed"), Span("  [ ] scrub  esc newest", "dim"))
-    return ServerModel(lines[:height], plot, max(0, height - len(lines)) if plot else 0, heading, note)
+        keys = f"{state.key('scrub-back', '[')} {state.key('scrub-on', ']')} scrub  {state.key('today', 'esc')} newest"
+        note = (Span(f"at {position(told.kind, told.now)}", "changed"), Span(f"  {keys}", "dim"))
+    return ServerModel(lines[:height], plot, max(0, height - len(lines)) if plot else 0, heading, note, drawn)
 
 
 def spark_columns(width: int) -> int:
     """Columns of a sparkline in a pane."""
-    return max(4, min(40, width - LABEL - VALUE - AGE - 30))
+    words = 38 if width >= ROOMY else 30
+    return max(4, min(40, width - LABEL - VALUE - AGE - words))
 
 
 def row_line(row: Row, told: History, width: int, columns: int) -> Line:
@@ -118,32 +131,40 @@ def row_line(row: Row, told: History, width: int, columns: int) -> Line:
         Span(pad(row.label, LABEL), "label"),
         Span(pad_left(row.value, VALUE), "dim" if stale or row.value == "–" else "strong"),
         Span(f" {course} ", "kv-used"),
-        *row.words,
     )
+    left = (*left, *_whole(row.words, width - line_cells(left) - AGE - 1))
     return between(left, (Span(pad_left(old, AGE), "warn" if stale else "dim"),), width)
 
 
-def signals(state: ViewState, told: History, limits: tuple[float, float] | None, columns: int) -> tuple[Row, ...]:
+def _whole(words: Line, room: int) -> Line:
+    """As many words as have room: what follows a bullet is left out whole."""
+    kept = words
+    while kept and line_cells(kept) > room:
+        cut = next((n for n in range(len(kept) - 1, 0, -1) if kept[n].text.startswith(BULLET)), 0)
+        if not cut:
+            break
+        kept = kept[:cut]
+    return kept
+
+
+def signals(state: ViewState, drawn: Courses, limits: tuple[float, float] | None) -> tuple[Row, ...]:
     """Every row that this server's lines can fill, most telling first."""
-    running, queued = told.points("running"), told.points("queued")
-    run, wait = told.at_cursor(running), told.at_cursor(queued)
-    generated = told.points("gen_tput")
-    made = told.at_cursor(generated)
+    told = drawn.told
+    run, wait, made = (drawn.value(name) for name in ("running", "queued", "gen_tput"))
     rows = [
-        _row("running", run, told.spark(running, columns), words=_limit_words(state, told, run, wait, limits)),
-        _row("queued", wait, told.spark(queued, columns), words=_wait_words(state, wait, made)),
-        _usage(state, told, columns),
-        _row("generate", made, told.spark(generated, columns), words=_rate_words(told)),
-        *_prefill(told, columns),
-        _hits(told, columns),
-        _retracted(state, told, columns),
+        _row("running", run, drawn.spark("running"), words=_limit_words(state, told, run, wait, limits)),
+        _row("queued", wait, drawn.spark("queued"), words=_wait_words(state, wait, made)),
+        _usage(state, drawn),
+        _row("generate", made, drawn.spark("gen_tput"), words=_rate_words(told)),
+        *_prefill(drawn),
+        _hits(drawn),
+        _retracted(state, drawn),
     ]
     for name, label, short, unit in RARE:
-        points = told.points(name, "mean" if name == "accept_len" else "max")
-        if points[0]:
-            now = told.at_cursor(points)
+        now = drawn.value(name)
+        if now is not None or name in drawn.sparks:
             aside: Line = (Span(f" · {short} {figure(now[1]) if now else '–'}", "dim"),)
-            rows.append(_row(label, now, told.spark(points, columns), floor=1.0, words=(Span(unit, "dim"),), aside=aside))
+            rows.append(_row(label, now, drawn.spark(name), floor=1.0, words=(Span(unit, "dim"),), aside=aside))
     return (*rows, *_latencies(state))
 
 
@@ -195,16 +216,15 @@ def _wait_words(state: ViewState, wait: Point | None, made: Point | None) -> Lin
     return (Span(f"wait ~{duration(wait[1] * load.output.value / made[1])}", "dim"),)
 
 
-def _usage(state: ViewState, told: History, columns: int) -> Row:
-    points = told.points("usage", "max")
-    now = told.at_cursor(points)
-    course = told.spark(points, columns)
+def _usage(state: ViewState, drawn: Courses) -> Row:
+    now = drawn.value("usage")
+    course = drawn.spark("usage")
     words: list[Span] = []
     band = state.analysis.band
     if band is not None and math.isfinite(band.usage_low + band.usage_high):
         text = f"{band.usage_low:.2f}–{band.usage_high:.2f}" if band.usage_high - band.usage_low >= 0.005 else f"{band.usage_low:.2f}"
         words.append(Span(f"ceiling {text}", "dim"))
-    elif told.ranks > 1:
+    elif drawn.told.ranks > 1:
         words.append(Span("fullest rank", "dim"))
     else:
         words.append(Span("of the pool", "dim"))
@@ -220,30 +240,28 @@ def _rate_words(told: History) -> Line:
     return (Span("tok/s" if each is None else f"tok/s · {figure(each)} a stream", "dim"),)
 
 
-def _prefill(told: History, columns: int) -> tuple[Row, ...]:
-    points = told.points("input_tput")
-    if not points[0]:
+def _prefill(drawn: Courses) -> tuple[Row, ...]:
+    now = drawn.value("input_tput")
+    if now is None and "input_tput" not in drawn.sparks:
         return ()
-    now = told.at_cursor(points)
     aside = (Span(f" · in {figure(now[1])}", "dim"),) if now is not None else ()
-    row = _row("prefill", now, told.spark(points, columns), words=(Span("tok/s of prompt", "dim"),), aside=aside)
+    row = _row("prefill", now, drawn.spark("input_tput"), words=(Span("tok/s of prompt", "dim"),), aside=aside)
     return (replace(row, rare=True),)
 
 
-def _hits(told: History, columns: int) -> Row:
-    share = told.hit_share()
+def _hits(drawn: Courses) -> Row:
+    share = drawn.hit_share()
+    course = drawn.hits or (math.nan,) * drawn.columns
     if share is None:
-        return Row("cache hit", "–", (math.nan,) * columns, 1.0, (Span("no prefill in this stretch", "dim"),))
-    return Row(
-        "cache hit", f"{share[1] * 100:.0f} %", told.hit_columns(columns), 1.0, (Span("of prompt tokens", "dim"),), share[0], rare=True
-    )
+        return Row("cache hit", "–", course, 1.0, (Span("no prefill in this stretch", "dim"),))
+    return Row("cache hit", percent(share[1]), course, 1.0, (Span("of prompt tokens", "dim"),), share[0], rare=True)
 
 
-def _retracted(state: ViewState, told: History, columns: int) -> Row:
-    xs, ys = retractions(state.analysis, told.kind)
+def _retracted(state: ViewState, drawn: Courses) -> Row:
+    told, course = drawn.told, drawn.retracted
+    xs, ys = retractions(state.analysis, told.kind, told.start)
     seen = [(x, y) for x, y in zip(xs, ys, strict=True) if told.start <= x <= told.now]
     count = math.fsum(y for _, y in seen)
-    course = bucket([x for x, _ in seen], [y for _, y in seen], told.start, told.stop, columns).total
     tone: Tone = "warn" if count else "dim"
     words: Line = (Span(f"▲last at {position(told.kind, seen[-1][0])}" if seen else "none", tone),)
     aside = (Span(f" · {'▲' if count else ''}retracted {figure(count)}", tone),)
@@ -261,22 +279,22 @@ def _folded(rows: tuple[Row, ...]) -> tuple[Row, ...]:
     return tuple(kept)
 
 
-def load_plot(state: ViewState, told: History, limits: tuple[float, float] | None, width: int, rows: int) -> Plot:
-    """Running and running + queued, with the ceiling and the cap as limits."""
-    running, queued = told.points("running"), told.points("queued")
-    series = (Series("running + queued", "label", told.line(stacked(running, queued))), Series("running", "kv-used", told.line(running)))
+def load_plot(
+    state: ViewState, told: History, limits: tuple[float, float] | None, width: int, rows: int, drawn: Courses | None = None
+) -> Plot:
+    """Running and running + queued, with the ceiling and the cap as limits; the strokes of ``drawn`` where it has them."""
+    series = drawn.load if drawn is not None else load_series(told)
+    marks = drawn.marks if drawn is not None else retraction_marks(state.analysis, told)
     most = cap(state.analysis, told.ranks)
     # First, so that the legend names the plan's: today's are in the rows above the chart.
-    drawn: list[Limit] = [] if state.planned is None else list(limits_after(state.planned, state.analysis, told.ranks))
+    lines: list[Limit] = [] if state.planned is None else list(limits_after(state.planned, state.analysis, told.ranks))
     if limits is not None:
-        drawn.append(Limit(f"admits {band_text(limits)}", *limits))
+        lines.append(Limit(f"admits {band_text(limits)}", *limits))
     if most is not None:
-        drawn.append(Limit(f"cap {figure(most)}", most, most, "bad"))
+        lines.append(Limit(f"cap {figure(most)}", most, most, "bad"))
     high = series[1].high or 0.0
-    base = max(high, 1.0, *(limit.high for limit in drawn if limit.high <= 2 * high))
+    base = max(high, 1.0, *(limit.high for limit in lines if limit.high <= 2 * high))
     y1 = round_up(min(max(base, series[0].high or 0.0), TALLEST * base) * 1.02)
-    xs, ys = retractions(state.analysis, told.kind)
-    marks = tuple(Mark(x, "▼", "warn") for x, _ in zip(xs, ys, strict=True) if told.start <= x <= told.stop)
     begin = since(state.analysis) if told.kind == "time" else None
     columns = max(1, width - GUTTER)
     return Plot(
@@ -285,8 +303,8 @@ def load_plot(state: ViewState, told: History, limits: tuple[float, float] | Non
         y0=0.0,
         y1=y1,
         series=series,
-        limits=tuple(drawn),
-        marks=marks[-200:],
+        limits=tuple(lines),
+        marks=marks,
         cursor=told.now if state.cursor is not None and told.start <= told.now <= told.stop else None,
         since=begin if begin is not None and told.start < begin < told.stop else None,
         x_ticks=x_ticks(told.kind, told.start, told.stop, columns),

@@ -9,10 +9,11 @@ from typing import Final
 from kvtui.domain.plan import Change
 from kvtui.domain.reading import Missing
 from kvtui.options.of_analysis import context_of
+from kvtui.options.seen import Observed
 from kvtui.options.simulate import FULL_SIZE, Outcome, Simulated, Spread
-from kvtui.options.trial import Observed, Trial, trial_of
+from kvtui.options.trial import Trial, trial_of
 from kvtui.present import glyphs
-from kvtui.present.figures import NONE, signed_pct
+from kvtui.present.figures import NONE, seconds, signed_pct
 from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, pad, pad_left, wrap
 from kvtui.present.plan_pane import planned
 from kvtui.present.state import ViewState
@@ -84,7 +85,7 @@ def _sentence(found: Simulated, width: int) -> list[Line]:
     said = (
         f"{today.tok_s.mean:,.0f} → {then.tok_s.mean:,.0f} tok/s ({signed_pct(today.tok_s.mean, then.tok_s.mean)}), "
         f"running {today.running.mean:,.0f} → {then.running.mean:,.0f}, queue {today.queued.mean:,.0f} → {then.queued.mean:,.0f}, "
-        f"waiting {_seconds(today.wait_s.mean)} → {_seconds(then.wait_s.mean)}."
+        f"waiting {seconds(today.wait_s.mean)} → {seconds(then.wait_s.mean)}."
     )
     return [*lines, *_wrapped(said, width, "strong")]
 
@@ -96,12 +97,6 @@ def _plain(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
 
 
-def _seconds(value: float) -> str:
-    if not math.isfinite(value):
-        return NONE
-    return f"{value:,.0f} s" if value >= 10 else f"{value:,.1f} s" if value >= 0.1 else f"{value * 1e3:,.0f} ms"
-
-
 def _share(value: float) -> str:
     return f"{value:.2f}"
 
@@ -109,9 +104,9 @@ def _share(value: float) -> str:
 _ROWS: Final[tuple[tuple[str, str, str, Write], ...]] = (
     ("running", "running", "running", _plain),
     ("queued", "queued", "queued", _plain),
-    ("wait in the queue", "wait_s", "", _seconds),
-    ("  nine of ten within", "wait_p90_s", "", _seconds),
-    ("answer complete after", "latency_s", "", _seconds),
+    ("wait in the queue", "wait_s", "", seconds),
+    ("  nine of ten within", "wait_p90_s", "", seconds),
+    ("answer complete after", "latency_s", "", seconds),
     ("tok/s", "tok_s", "tok_s", _plain),
     ("tok/s of one stream", "stream_tok_s", "", _plain),
     ("KV usage", "usage", "usage", _share),
@@ -145,7 +140,9 @@ def _span(spread: Spread, write: Write, width: int) -> str:
     if not math.isfinite(spread.mean):
         return NONE
     mean, low, high = write(spread.mean), write(spread.low), write(spread.high)
-    whole = f"{mean} ({low}…{high})"
+    # One unit says enough where both ends have it.
+    unit = f" {high.rpartition(' ')[2]}"
+    whole = f"{mean} ({low.removesuffix(unit) if ' ' in high else low}…{high})"
     return mean if low == high or len(whole) > width - 1 else whole
 
 

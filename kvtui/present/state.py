@@ -6,7 +6,8 @@ be painted again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from kvtui.domain.account import WhatIf
@@ -49,3 +50,9 @@ class ViewState:
     """A saved plan that this start carries out, beside what came of it."""
     paused_at: float | None = None
     """Where reading was frozen, on the source's clock; None: not paused."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys that were moved, as they are shown, by their command."""
+
+    def key(self, command: str, delivered: str) -> str:
+        """The key that a hint names: ``delivered``, unless the command was moved to another."""
+        return self.keys.get(command, delivered)

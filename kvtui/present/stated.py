@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from kvtui.domain.plan import Plan
 from kvtui.options.stated import Stated
@@ -19,7 +20,7 @@ def stated_foot(state: ViewState, width: int) -> list[Line]:
     """Below the options: for which load they answer, and what it would take; nothing where none is stated."""
     if state.stated is None:
         return []
-    lines: list[Line] = [(Span(" for ", "dim"), Span(stated_text(state.stated), "changed"), Span(" (stated): w", "dim"))]
+    lines: list[Line] = [(Span(" for ", "dim"), Span(_written(state.stated), "changed"), Span(" (stated): w", "dim"))]
     if state.answer is not None:
         parts = wrap(clean(state.answer.sentence), max(10, width - 3))
         lines += [(Span(f" {part}{'…' if number == 1 and len(parts) > 2 else ''}"),) for number, part in enumerate(parts[:2])]
@@ -31,7 +32,7 @@ def stated_lines(state: ViewState, width: int) -> tuple[Line, ...]:
     if state.stated is None or state.answer is None:
         return ((Span(f"No load is stated. w states one, such as: {EXAMPLE}", "note"),),)
     answer = state.answer
-    lines: list[Line] = [(Span("For ", "dim"), Span(stated_text(state.stated), "strong")), BLANK]
+    lines: list[Line] = [(Span("For ", "dim"), Span(_written(state.stated), "strong")), BLANK]
     lines += [(Span(part, "strong"),) for part in wrap(clean(answer.sentence), max(10, width))]
     lines.append(BLANK)
     if answer.needed_tokens is not None:
@@ -44,6 +45,11 @@ def stated_lines(state: ViewState, width: int) -> tuple[Line, ...]:
         lines += [BLANK, (Span(f"{glyphs.POINTER} way {number + 1}, risk {plan.risk}", "label"),), *_plan(plan, width)]
     lines += [BLANK, *labelled("basis", [*answer.basis, *_goal(state.stated)], width)]
     return tuple(clip_line(line, width) for line in lines)
+
+
+def _written(stated: Stated) -> str:
+    """The load as it is typed, its figures as they are written everywhere else."""
+    return re.sub(r"\d{4,}", lambda found: tokens(int(found[0])), stated_text(stated))
 
 
 def _fraction(value: float) -> str:

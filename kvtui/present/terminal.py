@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-SIXTEEN: Final = frozenset({"xterm", "screen", "linux", "ansi", "vt100", "vt102", "vt220", "rxvt", "cygwin", "putty"})
-"""TERMs that promise sixteen colours or fewer; those with more say so in their name, or COLORTERM does."""
+MANY: Final = frozenset({"256color", "kitty"})
+"""Last words of a TERM that promises more than sixteen colours. With any other, Rich writes sixteen, unless COLORTERM says more."""
+TRUECOLOUR: Final = frozenset({"truecolor", "24bit"})
+"""Values of COLORTERM."""
+NO_COLOURS: Final = frozenset({"dumb", "vt100", "vt102", "vt220"})
+"""TERMs without any."""
 NO_FONT: Final = frozenset({"dumb", "linux", "vt100", "vt102", "vt220"})
 """TERMs whose fonts lack eighth-blocks and braille."""
 PALETTES: Final = ("dark", "light", "contrast", "ansi", "mono")
@@ -28,12 +32,12 @@ def looks(environ: Mapping[str, str], encoding: str = "utf-8") -> Looks:
     ``encoding``: that of the stream that is painted on. NO_COLOR (https://no-color.org) counts where it is not empty.
     """
     term = environ.get("TERM", "")
-    if environ.get("NO_COLOR") or term == "dumb":
+    if environ.get("NO_COLOR") or term in NO_COLOURS:
         palette = "mono"
-    elif term in SIXTEEN and not environ.get("COLORTERM"):
-        palette = "ansi"
-    else:
+    elif term.rpartition("-")[2] in MANY or environ.get("COLORTERM", "").lower() in TRUECOLOUR:
         palette = "dark"
+    else:
+        palette = "ansi"
     return Looks(palette, term in NO_FONT or not _is_utf8(encoding) or not _speaks_utf8(environ))
 
 

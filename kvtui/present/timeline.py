@@ -9,11 +9,13 @@ from typing import Final
 
 from kvtui.domain.buckets import Fold, bucket, runs
 from kvtui.domain.frame import Analysis
+from kvtui.present.figures import figure
 from kvtui.present.history import History, ceiling, history, retractions, since
 from kvtui.present.line import Line, Span, clip_line
-from kvtui.present.plot import Limit, Plot, Series, figure, legend, position, round_up, y_ticks
+from kvtui.present.plot import Limit, Plot, Series, legend, position, round_up, y_ticks
 from kvtui.present.server import GUTTER, LINE_SPAN, SPAN, load_plot
 from kvtui.present.state import ViewState
+from kvtui.present.verdict_band import band
 
 SPANS: Final = (60.0, 120.0, 300.0, SPAN, 1_800.0, 3_600.0, 10_800.0, 43_200.0, 86_400.0, None)
 """Seconds that can be shown; None: everything that was kept."""
@@ -44,6 +46,8 @@ class TimelineModel:
 
     strips: tuple[Strip, ...] = ()
     words: tuple[Line, ...] = ()
+    band: tuple[Line, ...] = ()
+    """The verdicts over the same stretch of time, above the charts."""
     heading: Line = ()
     note: Line = ()
     ends: tuple[float, float] = (0.0, 0.0)
@@ -94,6 +98,10 @@ def timeline_model(
     plots = tuple(replace(plot, cursor=cursor) for plot in before.plots)
     if state.cursor is not None:
         heading = clip_line((*heading, *_values(told)), max(1, width - 4))
+    above: tuple[Line, ...] = ()
+    if told.kind == "time" and height > TALL:
+        above = band(state.analysis.periods, (told.start, told.stop), columns, cursor, GUTTER)
+    height -= len(above)
     count = max(1, min(len(plots), height // TALL))
     start = min(max(0, first), len(plots) - count)
     each, more = divmod(height, count)
@@ -101,8 +109,8 @@ def timeline_model(
     for number, plot in enumerate(plots[start : start + count]):
         rows = each + (1 if number < more else 0) - 1
         strips.append(Strip(clip_line(legend(plot, width), width), replace(plot, y_ticks=y_ticks(plot.y0, plot.y1, rows - 1)), rows))
-    note = _note(len(plots) - count)
-    return TimelineModel(tuple(strips), (), heading, note, told.ends, told.now, told.stop - told.start, before)
+    note = _note(state, len(plots) - count)
+    return TimelineModel(tuple(strips), (), above, heading, note, told.ends, told.now, told.stop - told.start, before)
 
 
 def _made_from(analysis: Analysis, told: History) -> tuple[object, ...]:
@@ -118,18 +126,21 @@ def _made_from(analysis: Analysis, told: History) -> tuple[object, ...]:
 
 def _values(told: History) -> Line:
     """What each signal was at the cursor."""
-    near = told.near()
     spans: list[Span] = [Span(f"  at {position(told.kind, told.now)}", "changed")]
     for name, word, how in VALUES:
-        now = near.at_cursor(near.points(name, how))
+        now = told.value(name, how)
         if now is not None:
             spans += [Span(f"  {word} ", "dim"), Span(figure(now[1]), "strong")]
     return tuple(spans)
 
 
-def _note(hidden: int) -> Line:
-    more = (Span(f"  ↑↓ {hidden} more", "dim"),) if hidden > 0 else ()
-    return (Span("+ − zoom  ←→ scrub  end newest", "dim"), *more)
+def _note(state: ViewState, hidden: int) -> Line:
+    """The keys; ``hidden``: charts that have no room."""
+    both = f"{state.key('charts-up', '↑')}{state.key('charts-down', '↓')}"
+    more = (Span(f"  {both} {hidden} more", "dim"),) if hidden > 0 else ()
+    zoom = f"{state.key('zoom-in', '+')} {state.key('zoom-out', '−')}"
+    scrub = f"{state.key('cursor-back', '←')}{state.key('cursor-on', '→')}"
+    return (Span(f"{zoom} zoom  {scrub} scrub  {state.key('cursor-newest', 'end')} newest", "dim"), *more)
 
 
 def _plots(state: ViewState, told: History, width: int) -> tuple[Plot, ...]:

@@ -12,8 +12,11 @@ from kvtui.present import glyphs
 from kvtui.present.figures import clock
 from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, wrap
 from kvtui.present.option_names import option_name
+from kvtui.present.periods import before, times
+from kvtui.present.periods import lines as periods
 from kvtui.present.saved import followed_lines
 from kvtui.present.state import ViewState
+from kvtui.present.verdict import sentence_of
 
 
 def why(state: ViewState, width: int) -> tuple[Line, ...]:
@@ -24,6 +27,9 @@ def why(state: ViewState, width: int) -> tuple[Line, ...]:
         lines += [*_finding(finding, state, width), BLANK]
     if state.followed is not None:
         lines += [*followed_lines(state.followed, width), BLANK]
+    told = periods(analysis.periods)
+    if told:
+        lines += [(Span("Verdicts over time", "strong"),), *((Span("   "), *line) for line in told), BLANK]
     reach = is_possible(context_of(analysis))
     if reach:
         lines += [(Span("How far it can go", "strong"),), *((Span(f"   {part}"),) for part in wrap(clean(reach), width - 3)), BLANK]
@@ -34,12 +40,15 @@ def why(state: ViewState, width: int) -> tuple[Line, ...]:
 
 def _finding(finding: Finding, state: ViewState, width: int) -> list[Line]:
     sign, tone = glyphs.of_finding(finding)
+    told = wrap(sentence_of(finding), width - 3)
     since = f", since {clock(finding.since)}" if finding.since is not None else ""
+    earlier = before(state.analysis.periods) if finding is state.analysis.findings[0] else None
+    past = f"; before: {clean(earlier.title, 200)} {times(earlier)}" if earlier is not None else ""
     lines: list[Line] = [
         (Span(f"{glyphs.BAR}{sign} ", tone), Span(clean(finding.title), "strong")),
-        (Span(f"   {finding.axis}, confidence {finding.confidence}{since}", "dim"),),
+        *((Span(f"   {part}", "dim"),) for part in wrap(f"{finding.axis}, confidence {finding.confidence}{since}{past}", width - 3)),
     ]
-    lines += [(Span(f"   {part}"),) for part in wrap(clean(finding.sentence), width - 3)]
+    lines += [(Span("   " if number else f"   {part}"), Span(part if number else "")) for number, part in enumerate(told)]
     lines += _section("evidence", "good", glyphs.GOOD, (_proof(e) for e in finding.evidence), width)
     lines += _section("ruled out", "dim", glyphs.NOT, (f"{r.verdict}: {r.why}" for r in finding.ruled_out), width)
     lines += _section("fixes", "key", glyphs.POINTER, (_fix(option, state) for option in finding.fixes), width)

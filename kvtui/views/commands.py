@@ -7,15 +7,19 @@ from typing import Final, Literal
 
 from textual.binding import Binding
 
-Scope = Literal["app", "main", "formula", "options", "boots", "demo", "lesson"]
+Scope = Literal["app", "main", "formula", "options", "text", "timeline", "boots", "ask", "demo", "lesson", "card"]
 SECTIONS: Final[dict[Scope, str]] = {
     "app": "Everywhere",
     "main": "Main screen",
     "formula": "Formula",
     "options": "Options",
+    "text": "Pages of text",
+    "timeline": "Timeline",
     "boots": "Boots",
+    "ask": "Where something is typed",
     "demo": "Demo: the server is simulated",
     "lesson": "Lesson",
+    "card": "The card of a lesson",
 }
 
 
@@ -57,6 +61,8 @@ COMMANDS: Final = (
         "type", "main", ("equals_sign", "f", "0"), "=", "type fraction", "type a fraction: 0.93 or 93", "app.type_fraction", footer=True
     ),
     Command("today", "main", ("escape",), "esc", "today's fraction", "back to today's fraction and to the newest sample", "app.today"),
+    Command("row-up", "main", ("up", "k"), "↑", "row above", "point at the row above, in the pane with the focus", "row(-1)"),
+    Command("row-down", "main", ("down", "j"), "↓", "row below", "point at the row below: y copies it", "row(1)"),
     Command("up", "options", ("up", "k"), "↑", "up", "the option above", "move(-1)"),
     Command("down", "options", ("down", "j"), "↓", "down", "the option below", "move(1)"),
     Command("mark", "options", ("space",), "space", "plan", "mark the option for the plan, or take it out", "mark", footer=True),
@@ -100,7 +106,8 @@ COMMANDS: Final = (
     Command("simulate", "main", ("s",), "s", "simulate", "play the load on the plan, before and after, with its spread", "app.simulate"),
     Command("save-plan", "main", ("S",), "S", "save plan", "keep the plan: the next start is shown beside it", "app.save_plan"),
     Command("explain", "main", ("question_mark",), "?", "explain", "what has the focus, in two sentences a word", "explain"),
-    Command("copy-focus", "main", ("y",), "y", "copy", "copy what has the focus: the verdicts, or a pane's figures as text", "copy_focus"),
+    Command("copy-focus", "main", ("y",), "y", "copy", "copy the row that ↑↓ point at, the verdicts from their strip", "copy_focus"),
+    Command("copy-pane", "main", ("Y",), "Y", "copy pane", "copy the whole pane as text", "copy_pane"),
     Command(
         "report",
         "main",
@@ -110,6 +117,30 @@ COMMANDS: Final = (
         "the report as Markdown, secrets removed, in a file only you can read",
         "app.write_report",
     ),
+    Command("text-close", "text", ("escape", "q", "enter", "ctrl+c"), "esc", "close", "back to the screen below", "close", footer=True),
+    Command("text-up", "text", ("up", "k"), "↑", "up", "point at the entry above", "move(-1)", footer=True),
+    Command("text-down", "text", ("down", "j"), "↓", "down", "point at the entry below", "move(1)", footer=True),
+    Command("text-copy", "text", ("y", "c"), "y", "copy", "copy the entry that is pointed at; of a fix its flags", "copy", footer=True),
+    Command("text-copy-page", "text", ("Y",), "Y", "copy page", "copy the whole page", "copy_page"),
+    Command("text-page-up", "text", ("pageup", "b"), "PgUp", "page up", "scroll by a page", "scroll_text('page_up')"),
+    Command("text-page-down", "text", ("pagedown", "space"), "PgDn", "page down", "scroll by a page", "scroll_text('page_down')"),
+    Command("text-home", "text", ("home", "g"), "Home", "first line", "to the top", "scroll_text('home')"),
+    Command("text-end", "text", ("end", "G"), "End", "last line", "to the end", "scroll_text('end')"),
+    Command("zoom-in", "timeline", ("plus", "equals_sign"), "+", "zoom in", "show a shorter stretch", "zoom(-1)"),
+    Command("zoom-out", "timeline", ("minus",), "-", "zoom out", "show a longer stretch", "zoom(1)"),
+    Command("charts-down", "timeline", ("down", "j"), "↓", "next chart", "the charts that have no room", "scroll_charts(1)"),
+    Command("charts-up", "timeline", ("up", "k"), "↑", "previous chart", "back to the first charts", "scroll_charts(-1)"),
+    Command("cursor-back", "timeline", ("left", "comma"), "←", "scrub back", "look at an earlier time", "scrub(-0.01)"),
+    Command("cursor-on", "timeline", ("right", "full_stop"), "→", "scrub on", "look at a later time", "scrub(0.01)"),
+    Command("cursor-far-back", "timeline", ("shift+left", "less_than_sign"), "⇧←", "scrub far back", "ten times that", "scrub(-0.1)"),
+    Command("cursor-far-on", "timeline", ("shift+right", "greater_than_sign"), "⇧→", "scrub far on", "ten times that", "scrub(0.1)"),
+    Command("cursor-first", "timeline", ("home",), "Home", "first sample", "the cursor to the oldest sample", "first_sample"),
+    Command("cursor-newest", "timeline", ("end",), "End", "newest sample", "let the cursor go: the newest values", "newest_sample"),
+    Command("timeline-close", "timeline", ("escape", "t", "q"), "esc", "close", "back to the main screen", "close"),
+    Command(
+        "ask-close", "ask", ("escape", "ctrl+c"), "esc", "close", "leave things as they are; ⏎ takes what was typed", "close", priority=True
+    ),
+    Command("ask-help", "ask", ("f1",), "F1", "help", "keys, words and signs", "app.help"),
     Command("boots-up", "boots", ("up", "k"), "↑", "up", "the boot above", "move(-1)"),
     Command("boots-down", "boots", ("down", "j"), "↓", "down", "the boot below", "move(1)"),
     Command("boots-show", "boots", ("enter",), "⏎", "show", "show that boot in all panes", "choose", footer=True),
@@ -135,6 +166,12 @@ COMMANDS: Final = (
     Command("hint", "lesson", ("H",), "H", "hint", "a hint; after the last one, the answer", "hint"),
     Command("again", "lesson", ("R",), "R", "again", "the lesson from its start, on its last card", "again"),
     Command("lesson", "lesson", ("G",), "G", "lesson", "back to the lesson; from the lesson: the console alone, or both again", "lesson"),
+    Command("card-reply", "card", ("enter",), "⏎", "answer", "answer the question, or go on", "reply", footer=True),
+    Command("card-back", "card", ("backspace",), "⌫", "back", "the card before", "go_back"),
+    Command("card-up", "card", ("up", "k"), "↑", "up", "point at the answer above; its number does it, too", "point(-1)"),
+    Command("card-down", "card", ("down", "j"), "↓", "down", "point at the answer below", "point(1)"),
+    Command("card-page-up", "card", ("pageup",), "PgUp", "page up", "scroll a long card", "scroll_card(-1)"),
+    Command("card-page-down", "card", ("pagedown", "space"), "PgDn", "page down", "scroll a long card", "scroll_card(1)"),
     Command(
         "scrub-back",
         "app",
@@ -159,7 +196,10 @@ COMMANDS: Final = (
     Command("help", "app", ("f1", "question_mark"), "F1", "help", "keys, words and signs", "app.help", footer=True),
     Command("palette", "app", ("ctrl+p",), "^p", "commands", "find a command by its name", "app.command_palette"),
     Command("suspend", "app", ("ctrl+z",), "^z", "suspend", "back to the shell; fg returns", "app.suspend_process", priority=True),
-    Command("quit", "app", ("q", "ctrl+c", "ctrl+q"), "q", "quit", "leave; the server is not touched", "app.quit", footer=True),
+    Command("quit", "app", ("q", "ctrl+c"), "q", "quit", "leave; the server is not touched", "app.quit", footer=True),
+    Command(
+        "quit-typing", "app", ("ctrl+q",), "^q", "quit at once", "leave, also from where something is typed", "app.quit", priority=True
+    ),
 )
 
 
@@ -172,19 +212,19 @@ def bindings(scope: Scope) -> list[Binding]:
     ]
 
 
-def of(*scopes: Scope) -> tuple[Command, ...]:
+def of(*scopes: Scope, commands: tuple[Command, ...] = COMMANDS) -> tuple[Command, ...]:
     """Commands of these scopes; a key that an earlier scope takes is not offered by a later one."""
     found: list[Command] = []
     taken: set[str] = set()
     for scope in scopes:
-        here = [c for c in COMMANDS if c.scope == scope and c.keys[0] not in taken]
+        here = [c for c in commands if c.scope == scope and c.keys[0] not in taken]
         found += here
         taken |= {key for c in here for key in c.keys}
     return tuple(found)
 
 
-def help_sections() -> tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]:
+def help_sections(commands: tuple[Command, ...] = COMMANDS) -> tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]:
     """(section, ((keys, title, help), ...)) for the help screen."""
     return tuple(
-        (title, tuple((c.shown, c.title, c.help) for c in COMMANDS if c.scope == scope)) for scope, title in SECTIONS.items() if of(scope)
+        (title, tuple((c.shown, c.title, c.help) for c in commands if c.scope == scope)) for scope, title in SECTIONS.items() if of(scope)
     )

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from kvtui.present.state import ViewState
     from kvtui.views.messages import Copy
 
+    WriteReport = Callable[[str, str], str]
+    """Writes a text to a new file of that name; gives its path or raises RefusedError."""
+
 
 class HandoverApp(App[None]):
     """The part of the console that hands over; the rest is ``kvtui.app``."""
 
-    write_report: Callable[[str, str], str] | None = None
-    """Writes a text to a new file of that name; gives its path or raises RefusedError. None: nowhere to write."""
+    write_report: WriteReport | None = None
+    """None: nowhere to write."""
 
     @property
     def view_state(self) -> ViewState | None:
@@ -35,7 +38,7 @@ class HandoverApp(App[None]):
     def on_copy(self, message: Copy) -> None:
         """To the terminal's clipboard."""
         self.copy_to_clipboard(message.text)
-        self.notify(message.text, title="copied", markup=False, timeout=3)
+        self.notify(message.said, title="copied", markup=False, timeout=3)
 
     async def action_write_report(self) -> None:
         """Write the report to a file and say where it is."""

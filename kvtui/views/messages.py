@@ -29,9 +29,11 @@ class Detail(Message):
 class Copy(Message):
     """Copy a text to the clipboard of the terminal."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, said: str = "") -> None:
         super().__init__()
         self.text = text
+        self.said = said or text
+        """What is said of it: the text itself, unless it is long."""
 
 
 class Choose(Message):

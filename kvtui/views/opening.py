@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.app import App
-
 from kvtui.views.commands import help_sections
+from kvtui.views.keyed import commands_of
+from kvtui.views.looking_back import LookingBackApp
 from kvtui.views.screens.main import MainScreen
 from kvtui.views.screens.text import TextScreen
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kvtui.views.session import Session
 
 
-class OpeningApp(App[None]):
+class OpeningApp(LookingBackApp):
     """The part of the console that opens screens; the rest is ``kvtui.app``."""
 
     @property
@@ -34,6 +34,7 @@ class OpeningApp(App[None]):
         """The proof of the verdicts."""
         from kvtui.present import why
 
+        self.look_back()
         self._open("Why", why.why)
 
     def action_where(self) -> None:
@@ -58,7 +59,7 @@ class OpeningApp(App[None]):
         """Keys and words."""
         from kvtui.present.help import help_lines
 
-        self._open("Help", lambda _state, width: help_lines(help_sections(), width), whole=True)
+        self._open("Help", lambda _state, width: help_lines(help_sections(commands_of(self)), width), whole=True)
 
     def on_detail(self, message: Detail) -> None:
         """All about one option; it follows the what-if."""
@@ -84,6 +85,7 @@ class OpeningApp(App[None]):
         if self._session.state is not None and isinstance(self.screen, MainScreen):
             from kvtui.views.screens.timeline import TimelineScreen
 
+            self.look_back()
             screen = TimelineScreen()
             screen.state = self._session.state
             self.push_screen(screen)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from textual.app import App
-
+from kvtui.views.keyed import key_of
+from kvtui.views.looking_back import LookingBackApp
 from kvtui.views.screens.text import TextScreen
 
 # As in the app: what is planned with is imported where it is used, so that the first paint does not wait for it.
 if TYPE_CHECKING:
+    from kvtui.domain.plan import Plan
     from kvtui.domain.saved_plan import SavedPlan
     from kvtui.options.stated import Stated
     from kvtui.ports import PlanShelf
+    from kvtui.present.state import ViewState
     from kvtui.views.messages import Mark, Scrub, Simulate
     from kvtui.views.session import Session
 
 
-class PlanningApp(App[None]):
+class PlanningApp(LookingBackApp):
     """The part of the console that plans; the rest is ``kvtui.app``."""
 
     shelf: PlanShelf | None = None
@@ -80,6 +82,7 @@ class PlanningApp(App[None]):
 
     def action_scrub(self, share: float) -> None:
         """Move the time cursor by a share of what a chart shows."""
+        self.look_back()
         self._tell(self._session.scrub_by(share))
         self._paint()
 
@@ -136,22 +139,19 @@ class PlanningApp(App[None]):
 
     def action_save_plan(self) -> None:
         """Keep the plan, so that the next start can be compared with it."""
-        from kvtui.domain.saved_plan import saved_plan
         from kvtui.present.plan_pane import planned
 
         state = self._session.state
         plan = planned(state) if state is not None else None
         if state is None or plan is None:
-            self._tell("nothing is marked for a plan: space marks an option, a marks the best safe plan")
+            mark, best = key_of(self, "mark"), key_of(self, "best-plan")
+            self._tell(f"nothing is marked for a plan: {mark} marks an option, {best} marks the best safe plan")
         elif plan.conflicts:
             self._tell(f"the plan's parts do not go together: {plan.conflicts[0].why}")
         elif self.shelf is None:
             self._tell("there is no place to keep a plan here")
-        elif state.stated is not None:
-            self._tell("the plan is for a stated load: w with an empty line returns to the measured one, then save")
         else:
-            kept, shelf = saved_plan(state.analysis, plan), self.shelf
-            self.run_worker(self._keep(shelf, kept), name="save", group="save")
+            self.run_worker(self._keep(self.shelf, _kept(state, plan)), name="save", group="save")
 
     async def _keep(self, shelf: PlanShelf, kept: SavedPlan) -> None:
         try:
@@ -159,7 +159,10 @@ class PlanningApp(App[None]):
         except Exception as error:  # noqa: BLE001 (a shelf says in one sentence why it could not)
             self._tell(str(error))
             return
-        self.notify(f"saved in {place}; after the restart kvtui shows predicted beside actual", markup=False, timeout=6)
+        told = "after the restart kvtui shows predicted beside actual"
+        if not kept.checkable:
+            told = "it has no launch flag, so kvtui cannot see whether it was carried out; the next start is compared with it"
+        self.notify(f"saved in {place}; {told}", markup=False, timeout=6)
 
     async def _remember(self) -> None:
         """What was kept earlier; a folder on a slow disk must not hold up the first paint."""
@@ -168,3 +171,14 @@ class PlanningApp(App[None]):
             if plans:
                 self._session.remember(plans)
                 self._paint()
+
+
+def _kept(state: ViewState, plan: Plan) -> SavedPlan:
+    """What is kept of the plan on the screen, for the load that its figures hold for."""
+    from kvtui.domain.saved_plan import saved_plan
+    from kvtui.options.stated_text import stated_text
+    from kvtui.present.plan_pane import context_at
+
+    if state.stated is None:
+        return saved_plan(state.analysis, plan)
+    return saved_plan(state.analysis, plan, stated_text(state.stated), context_at(state, None).workload)

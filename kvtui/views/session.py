@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from kvtui.diagnose.earlier import looked_back
 from kvtui.domain.buckets import axis
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.frame import Analysis
+from kvtui.domain.periods import Periods
 from kvtui.domain.plan import Plan
 from kvtui.domain.samples import Timeline
 from kvtui.domain.saved_plan import SavedPlan, followed
@@ -17,6 +19,7 @@ from kvtui.options.registry import estimates as levers
 from kvtui.options.stated import Stated, what_would_it_take
 from kvtui.present.aside import account_at
 from kvtui.present.figures import fraction as shown
+from kvtui.present.order import steady
 from kvtui.present.plan_pane import combined, context_at
 from kvtui.present.readings import finite, reason
 from kvtui.present.server import LINE_SPAN, SPAN
@@ -52,10 +55,14 @@ class Session:
         self._newest: Analysis | None = None
         self.state: ViewState | None = None
         """None until the first analysis."""
+        self.keys: Mapping[str, str] = {}
+        """Keys that were moved, as they are shown, by their command."""
         self.timelines: dict[int, Timeline] = {}
         """Samples of each boot that was shown, by its index."""
         self._hidden: frozenset[str] = frozenset()
         self._saved: tuple[SavedPlan, ...] = ()
+        self._asked: Analysis | None = None
+        self._past: Periods | None = None
 
     @property
     def truth(self) -> Analysis | None:
@@ -72,11 +79,31 @@ class Session:
     def forget(self) -> None:
         """Another server follows: nothing of this one is kept."""
         self._newest, self.state = None, None
+        self._asked, self._past = None, None
         self.timelines.clear()
 
+    def unjudged(self) -> Analysis | None:
+        """The newest analysis, where the time before it is not judged and not being judged; ``recall`` takes the answer."""
+        newest = self._newest
+        if newest is None or any(source.state == "waiting" for source in newest.frame.sources):
+            return None
+        if self._asked is not None and self._asked.frame.start == newest.frame.start:
+            return None
+        self._asked, self._past = newest, None
+        return newest
+
+    def recall(self, asked: Analysis, past: Periods) -> None:
+        """What the verdicts were before; an answer about a server that is gone is passed over."""
+        if asked is self._asked and self.state is not None and self._newest is not None:
+            self._past = past
+            held = self._newest if self.state.paused_at is None else self.state.analysis
+            self.state = replace(self.state, analysis=self._shown(held))
+
     def _shown(self, analysis: Analysis) -> Analysis:
+        if self._past is not None and self._asked is not None and self._asked.frame.start == analysis.frame.start:
+            analysis = looked_back(analysis, self._past)
         if "verdict" in self._hidden:
-            analysis = replace(analysis, findings=())
+            analysis = replace(analysis, findings=(), periods=())
         return replace(analysis, estimates=()) if "options" in self._hidden else analysis
 
     def show(self, analysis: Analysis) -> None:
@@ -95,12 +122,16 @@ class Session:
         if _boot(analysis) != _boot(state.analysis):
             # Another start has another fraction, another pool and other times: a what-if on the old one says nothing about it.
             self.state = self._at(ViewState(analysis, width=state.width, stated=state.stated), None)
+        elif _judged_alike(state.analysis, analysis):
+            # Only readings are newer: what follows from the judgement is not worked out again each second.
+            self.state = replace(state, analysis=analysis, paused_at=None)
         else:
-            self.state = self._at(replace(state, analysis=analysis, paused_at=None), state.fraction)
+            after = self._at(replace(state, analysis=analysis, paused_at=None), state.fraction)
+            self.state = replace(after, estimates=steady(state.estimates, after.estimates))
 
     def _at(self, state: ViewState, fraction: float | None) -> ViewState:
         what_if = None if fraction is None else account_at(state.analysis.account, fraction)
-        moved = replace(state, fraction=fraction, what_if=what_if, followed=followed(state.analysis, self._saved))
+        moved = replace(state, keys=self.keys, fraction=fraction, what_if=what_if, followed=followed(state.analysis, self._saved))
         if "options" in self._hidden:
             return replace(moved, estimates=(), planned=None, answer=None)
         if moved.stated is None:
@@ -125,7 +156,7 @@ class Session:
         account = self.state.analysis.account
         base = self.state.fraction if self.state.fraction is not None else finite(account.fraction)
         if base is None:
-            return f"today's fraction is unknown ({reason(account.fraction)}); = types one"
+            return f"today's fraction is unknown ({reason(account.fraction)}); {self.keys.get('type', '=')} types one"
         wanted = round(base + change, 4)
         if not LOWEST <= wanted <= HIGHEST:
             return f"{shown(base)} is as far as it goes"
@@ -199,6 +230,11 @@ class Session:
 def _with_plan(state: ViewState) -> ViewState:
     """What the marks come to, computed once for all panes."""
     return replace(state, planned=combined(state))
+
+
+def _judged_alike(one: Analysis, other: Analysis) -> bool:
+    """True where both carry one judgement: a feed hands it on with newer readings until the next is made."""
+    return one.account is other.account and one.estimates is other.estimates and one.workload is other.workload
 
 
 def _boot(analysis: Analysis) -> int | None:

@@ -227,3 +227,36 @@ async def test_the_question_mark_explains_what_has_the_focus():
         await pilot.press("escape", "f1")
         await pilot.pause()
         assert "Everywhere" in screen_text(app)
+
+
+async def test_what_a_demo_cannot_play_is_left_out_of_the_plan_and_named():
+    app = demo("founding-kimi")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(app, pilot, lambda a: bool(a.findings))
+        marked = {e.id for e in app.view_state.estimates if e.applies} & {
+            "pp-for-tp",
+            "dp-attention",
+            "quantize-weights",
+            "dcp",
+            "more-gpus",
+        }
+        assert marked
+        app._session.toggle(min(marked))
+        app._session.set_fraction(0.9)
+        await pilot.press("A")
+        await pilot.pause()
+        told = [note.message for note in app._notifications]
+        assert any("restarts with mem_fraction_static 0.9" in note for note in told)
+        assert any("left out of the plan: The demo does not simulate enable_dp_attention." in note for note in told)
+
+
+async def test_no_page_gives_the_answer_away(tmp_path):
+    app = guide_app("low-usage-long-queue", tmp_path / "guide.json")
+    async with app.run_test(size=(120, 60)) as pilot:
+        player = Player(app, pilot)
+        await player.ready()
+        for key in ("l", "v", "m", "o"):
+            await player.press(key)
+            assert "reservation" not in screen_text(app).lower(), key
+            assert "Demo:" not in screen_text(app), key
+            await player.press("escape")

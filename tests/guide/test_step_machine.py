@@ -135,7 +135,7 @@ def test_what_is_no_number(text):
 
 
 def test_facts_come_from_the_analysis_and_unknown_ones_say_so():
-    assert fill("{pool} of {pool@0.95}, {gain@0.95} %", FACTS) == "116,171 of 259,862, 124\u00a0%"
+    assert fill("{pool} of {pool@0.95}, {gain@0.95}%", FACTS) == "116,171 of 259,862, 124%"
     assert fill("{rest} {lowest}", Facts(builders.bare())) == "unknown unknown"
     assert not any(exists(name) for name in ("nothing", "pool@", "pool@x", "pool:fp8-kv", "tokens:nothing", "gain", "a b"))
     with pytest.raises(KeyError):

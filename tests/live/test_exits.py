@@ -153,3 +153,20 @@ def test_the_console_paints_where_standard_error_goes_to_a_file(tmp_path):
         assert console.leave("q") < BOUND_S
         console.check_restored()
     assert (tmp_path / "err").read_bytes() == b""
+
+
+def test_a_terminal_that_nobody_reads_holds_up_no_signal():
+    with PtyConsole("--demo", "--speed", "60") as console:
+        console.until("kvtui", 60)
+        console.read(2)
+        # Large pages, one after the other, until the terminal's buffer is full: then the screen stands.
+        for _ in range(60):
+            console.press("t\x1b1234")
+            time.sleep(0.1)
+        begun = time.monotonic()
+        console.process.send_signal(signal.SIGTERM)
+        console.process.wait(10)
+        took = time.monotonic() - begun
+        print(f"\nstalled terminal: {took:.2f} s")
+        assert took < BOUND_S
+        assert console.family() == []

@@ -18,7 +18,7 @@ def test_only_what_differs_is_listed():
     found = by_name(compare(OLD, NEW))
     assert (found["mem_fraction_static"].left, found["mem_fraction_static"].right) == ("0.88", "0.85")
     assert (found["context_length"].left, found["context_length"].right) == ("131072", "unset")
-    assert (found["pool, tokens"].left, found["pool, tokens"].note) == ("159,277", "−27 %")
+    assert (found["pool, tokens"].left, found["pool, tokens"].note) == ("159,277", "−27%")
     assert "tp_size" not in found
     assert "free before weights" not in found
 

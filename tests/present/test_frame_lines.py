@@ -43,16 +43,45 @@ def test_the_strip_tells_the_first_verdict_its_proof_and_the_step():
     assert lines[2].startswith("▌▲ All-reduce over PCIe limits the step")
 
 
+def test_a_step_that_was_found_first_leads_with_its_proof():
+    client = replace(b.FINDINGS[0], id="client", title="The clients send too little", sentence="Nothing waits.")
+    step = replace(b.FINDINGS[1], title="Clocks are held down", sentence="GPU 2 is slow.")
+    lines = strip_text(ViewState(b.founding(findings=(step, client))))
+    assert lines[0].startswith("▌▲ Clocks are held down")
+    assert lines[1].startswith("▌  GPU 2 is slow.")
+    assert lines[2].startswith("▌○ The clients send too little  Nothing waits.")
+    assert [line[:24].strip() for line in strip_text(ViewState(b.founding(findings=(step,))))][2].startswith("▌– What limits concurr")
+
+
 def test_a_long_proof_wraps_into_the_rows_it_has():
     finding = replace(b.FINDINGS[0], sentence="word " * 25)
     state = ViewState(b.founding(findings=(finding,)))
     assert strip_text(state, 80)[1].endswith("…")
-    two = [plain(line).rstrip() for line in strip(state, 80, 2).lines]
+    two = [plain(line).rstrip() for line in strip(state, 80, 4).lines]
     assert (two[1] + two[2]).count("word") == 25
 
 
+def test_the_step_takes_the_rows_that_the_first_verdict_does_not_need():
+    step = replace(b.FINDINGS[1], sentence="First clause of it, a second one that is longer than the first: and the end.")
+    short = replace(b.FINDINGS[0], sentence="50 run.")
+    lines = [plain(line).rstrip() for line in strip(ViewState(b.founding(findings=(short, step))), 80, 4).lines]
+    assert lines[1] == "▌  50 run."
+    assert " ".join((lines[2] + lines[3].removeprefix("▌ ")).split()).endswith("longer than the first: and the end.")
+    long = replace(b.FINDINGS[0], sentence="word " * 25)
+    lines = [plain(line).rstrip() for line in strip(ViewState(b.founding(findings=(long, step))), 80, 4).lines]
+    assert lines[3].endswith("First clause of it.")
+
+
+def test_a_proof_without_room_gives_way_to_its_title():
+    step = replace(b.FINDINGS[1], sentence="word " * 25)
+    lines = [plain(line).rstrip() for line in strip(ViewState(b.founding(findings=(b.FINDINGS[0], step))), 80, 2).lines]
+    assert lines[1].startswith(f"▌▲ {step.title}")
+    assert "word" not in lines[1]
+    assert "…" not in lines[1]
+
+
 def test_on_a_short_screen_the_proof_stands_behind_the_title():
-    lines = [plain(line).rstrip() for line in strip(ViewState(b.founding()), 110, 0).lines]
+    lines = [plain(line).rstrip() for line in strip(ViewState(b.founding()), 110, 2).lines]
     assert len(lines) == 2
     assert lines[0].startswith("▌✖ KV capacity limits concurrency  50 run, 97 wait")
 

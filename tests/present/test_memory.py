@@ -78,7 +78,7 @@ def test_founding_case():
     assert "weights 72.33" in text
     assert "KV used 7.07" in text
     assert "free 8.41–8.47" in text
-    assert "card size not in log: bars start at free before weights" in text
+    assert "card size not told: bars start at free before weights" in text
 
 
 def test_the_what_if_is_a_ghost_edge_and_a_sentence():
@@ -128,3 +128,18 @@ def test_a_size_that_is_no_number_is_not_drawn():
 def test_nothing_read_is_a_sentence():
     model = memory_model(state(builders.bare()), 40, 5)
     assert "no memory line was read" in plain(model.rows[0])
+
+
+@pytest.mark.parametrize("size", [(57, 11), (57, 16), (78, 23), (98, 11), (98, 16), (98, 23), (98, 25)])
+def test_a_what_if_moves_nothing_but_its_own_line(size):
+    before = [plain(row) for row in memory_model(state(), *size).rows]
+    after = [plain(row) for row in memory_model(state(fraction=0.91), *size).rows]
+    same = [row for row in after if "pool ends" not in row]
+    assert [row.split("  ")[0][:4] for row in same if row] == [row.split("  ")[0][:4] for row in before if row]
+
+
+def test_bars_are_two_rows_high_where_there_is_room_and_a_row_is_copied_as_its_bar():
+    model = memory_model(state(), 98, 26)
+    rows = [plain(row) for row in model.rows]
+    assert [row[:3] for row in rows[:4]] == ["TP0", "   ", "TP1", "   "]
+    assert dict(model.copies)[3].startswith("TP1, 94.04 GiB: weights 72.33")

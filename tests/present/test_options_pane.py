@@ -8,8 +8,8 @@ from kvtui.domain.estimate import Range
 from kvtui.options.of_analysis import context_of
 from kvtui.options.registry import estimates
 from kvtui.present.line import line_cells, plain
-from kvtui.present.options import copied, detail, options, plan_copied, plan_flags
-from kvtui.present.plan_pane import plan_lines, proposed
+from kvtui.present.options import copied, detail, options, plan_copied
+from kvtui.present.plan_pane import plan_lines, planned, proposed
 from kvtui.present.state import ViewState
 
 
@@ -56,10 +56,10 @@ def test_marks_make_a_plan_that_is_computed_not_added():
     assert "plan of 2: --mem-fraction-static 0.93 --kv-cache-dtype fp8_e4m3" in shown
     line = next(line for line in shown.splitlines() if line.startswith(" together: "))
     assert "462,24" in line
-    assert "(+298 %)" in line
+    assert "(+298%)" in line
     assert "tok/s (about " in line
     assert "headroom 0.89 GiB ✖ too thin" in line
-    assert plan_flags(marked) == ("--mem-fraction-static 0.93", "--kv-cache-dtype fp8_e4m3")
+    assert planned(marked).flags == ("--mem-fraction-static 0.93", "--kv-cache-dtype fp8_e4m3")
 
 
 def test_the_plan_is_copied_as_a_whole_command():
@@ -145,7 +145,7 @@ def test_a_large_pane_shows_the_option_in_full():
 
 def test_detail_has_flags_basis_risk_and_check():
     shown = "\n".join(plain(line) for line in detail(b.estimates()[0], 100))
-    for part in ("--mem-fraction-static 0.91", "basis: fit of 38 samples", "medium: 2.8 GiB", "restart        yes", "within 0.2 % of this"):
+    for part in ("--mem-fraction-static 0.91", "basis: fit of 38 samples", "medium: 2.8 GiB", "restart        yes", "within 0.2% of this"):
         assert part in shown
 
 

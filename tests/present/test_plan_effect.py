@@ -50,7 +50,7 @@ def test_the_formula_has_a_line_for_the_plan():
     shown = text(formula(STATE, 58, 16).lines)
     assert "◆ plan of 1" in shown
     assert "188,016" in shown
-    assert "+62 %" in shown
+    assert "+62%" in shown
     assert "188,016" not in text(formula(replace(STATE, planned=None), 58, 12).lines)
     conflict = replace(PLAN, conflicts=(Conflict("fp8-kv", "fp4-kv", "one dtype"),))
     assert "do not go together" in text([plan_line(conflict, STATE.analysis, 20, 10)])
@@ -107,10 +107,10 @@ TOLD = Followed(
 def test_predicted_stands_beside_actual_with_a_judgement():
     shown = text(followed_lines(TOLD, 100))
     assert "188,016" in shown
-    assert "✓ −0.0 %" in shown
+    assert "✓ −0.0%" in shown
     assert "▲ −1.10 GiB" in shown
     assert "919…1,229" in shown
-    assert "▲ out of range, −23.2 %" in shown
+    assert "▲ out of range, −23.2%" in shown
     unknown = replace(TOLD, rows=(replace(TOLD.rows[0], actual=Missing("?")),), demand="60 in flight now, 147 then")
     shown = text(followed_lines(unknown, 60))
     assert "? not known" in shown
@@ -147,7 +147,7 @@ def stated(words=None):
 def test_options_answer_for_the_stated_load_and_say_so():
     session = stated()
     shown = text(options(session.state, 90, 24, None).lines)
-    assert "for 64 users, 4000 in, 500 out (stated)" in shown
+    assert "for 64 users, 4,000 in, 500 out (stated)" in shown
     page = text(stated_lines(session.state, 100))
     assert "64 requests of 4,250 tokens" in page
     assert "prompt: 4,000, stated" in page

@@ -11,9 +11,10 @@ from kvtui.domain.admission import Band, Interval
 from kvtui.domain.events import Event
 from kvtui.domain.reading import Known
 from kvtui.domain.samples import DECODE, PREFILL, SampleStore
+from kvtui.present.figures import age, figure
 from kvtui.present.history import put_back
 from kvtui.present.line import line_cells, plain
-from kvtui.present.plot import Plot, Series, age, figure, legend, round_up, spark, x_ticks, y_ticks
+from kvtui.present.plot import Plot, Series, legend, round_up, spark, x_ticks, y_ticks
 from kvtui.present.server import server_model
 from kvtui.present.state import ViewState
 
@@ -59,7 +60,7 @@ def test_founding_case_in_a_quarter_of_the_screen():
     assert "0.93" in shown[2]
     assert "ceiling 0.80–0.86" in shown[2]
     assert "tok/s · 15.9 a stream" in shown[3]
-    assert "4 %" in shown[4]
+    assert "4%" in shown[4]
     assert "in 900" in shown[4]
 
 
@@ -166,7 +167,7 @@ def test_cache_hit_is_weighted_by_tokens():
         {"at": 1, "running": 1, "kind": PREFILL, "new_token": 100, "cached_token": 900},
         {"at": 2, "running": 1, "kind": PREFILL, "new_token": 1_000, "cached_token": 0},
     )
-    assert "45 %" in rows(server_model(ViewState(analysis), 57, 12))[4]
+    assert "45%" in rows(server_model(ViewState(analysis), 57, 12))[4]
 
 
 def test_retractions_count_requests():

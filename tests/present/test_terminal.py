@@ -17,7 +17,13 @@ UTF8 = {"LANG": "en_US.UTF-8"}
         ({"TERM": "xterm", **UTF8}, "utf-8", Looks("ansi", False)),
         ({"TERM": "xterm", "COLORTERM": "truecolor", **UTF8}, "utf-8", Looks("dark", False)),
         ({"TERM": "screen", **UTF8}, "utf-8", Looks("ansi", False)),
+        ({"TERM": "tmux", **UTF8}, "utf-8", Looks("ansi", False)),
+        ({"TERM": "alacritty", **UTF8}, "utf-8", Looks("ansi", False)),
+        ({"TERM": "alacritty", "COLORTERM": "24bit", **UTF8}, "utf-8", Looks("dark", False)),
+        ({"TERM": "rxvt", "COLORTERM": "rxvt", **UTF8}, "utf-8", Looks("ansi", False)),
+        ({"TERM": "xterm-kitty", **UTF8}, "utf-8", Looks("dark", False)),
         ({"TERM": "linux", **UTF8}, "utf-8", Looks("ansi", True)),
+        ({"TERM": "vt100", "COLORTERM": "truecolor", **UTF8}, "utf-8", Looks("mono", True)),
         ({"TERM": "dumb", **UTF8}, "utf-8", Looks("mono", True)),
         ({"TERM": "xterm-256color", "NO_COLOR": "1", **UTF8}, "utf-8", Looks("mono", False)),
         ({"TERM": "xterm-256color", "NO_COLOR": "", **UTF8}, "utf-8", Looks("dark", False)),
@@ -25,7 +31,7 @@ UTF8 = {"LANG": "en_US.UTF-8"}
         ({"TERM": "xterm-256color", "LC_ALL": "C", **UTF8}, "utf-8", Looks("dark", True)),
         ({"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}, "utf-8", Looks("dark", False)),
         ({"TERM": "xterm-256color", **UTF8}, "ANSI_X3.4-1968", Looks("dark", True)),
-        ({}, "utf-8", Looks("dark", False)),
+        ({}, "utf-8", Looks("ansi", False)),
     ],
 )
 def test_by_the_environment(environ, encoding, wanted):

@@ -190,7 +190,7 @@ async def test_banners_get_a_line_of_their_own():
     app, _ = console(b.founding(findings=(*b.FINDINGS, b.BANNER)))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert screen_text(app).split("\n")[4].startswith("▌✖ Headroom is thin")
+        assert screen_text(app).split("\n")[5].startswith("▌✖ Headroom is thin")
 
 
 @pytest.mark.parametrize("analysis", [b.hostile(), b.bare()], ids=["hostile", "bare"])

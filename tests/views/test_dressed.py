@@ -33,6 +33,15 @@ async def test_no_color_leaves_no_colour(monkeypatch):
     assert all(colour.is_default for colour in await seen("kvtui-ansi"))
 
 
+async def test_an_empty_no_color_is_none(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "")
+    app = KvtuiApp(HandFeed(b.founding()), lambda _analysis, fraction: b.estimates(fraction))
+    app.suit_terminal(None)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        assert any(colour.triplet is not None for colour in colours(app))
+
+
 def test_the_terminal_decides_where_nobody_chose(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
     app = KvtuiApp(HandFeed(), lambda _analysis, fraction: b.estimates(fraction))
@@ -40,3 +49,17 @@ def test_the_terminal_decides_where_nobody_chose(monkeypatch):
     assert (app.theme, app.ascii_only) == ("kvtui-mono", True)
     app.suit_terminal("light")
     assert app.theme == "kvtui-light"
+
+
+@pytest.mark.parametrize("theme", ["kvtui-mono", "kvtui-ansi", "kvtui-dark"])
+async def test_what_has_the_focus_is_told_by_more_than_a_colour(theme):
+    app = KvtuiApp(HandFeed(b.founding()), lambda _analysis, fraction: b.estimates(fraction), theme=theme)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        for pane, title in (("options", " Options "), ("memory", " GPU memory ─ 8 × 94.04 GiB free before weights ")):
+            app.screen.query_one(f"#{pane}").focus()
+            for _ in range(3):
+                await pilot.pause()
+            strips = app.screen._compositor.render_strips()
+            reversed_ = [part.text for strip in strips for part in strip if part.style is not None and part.style.reverse]
+            assert "".join(reversed_).strip(" kvtui").strip() == title.strip()

@@ -16,15 +16,20 @@ def console():
 @pytest.mark.parametrize(
     ("keys", "begin", "held"),
     [
-        (("1", "y"), "GPU memory\n", "weights 72.33"),
-        (("2", "y"), "Server\n", "running"),
-        (("3", "y"), "Formula\n", "rest = 21.71"),
+        (("1", "Y"), "GPU memory\n", "weights 72.33"),
+        (("2", "Y"), "Server\n", "running"),
+        (("3", "Y"), "Formula\n", "rest = 21.71"),
+        (("1", "y"), "TP0, 94.04 GiB: weights 72.33, KV used ", "free 8.41"),
+        (("1", "down", "down", "y"), "TP1, ", "free 8.44"),
+        (("2", "down", "down", "y"), "queued  97", ""),
+        (("2", "j", "j", "k", "y"), "running  52  cap 2,048", ""),
+        (("3", *("down",) * 4, "y"), "rest = 21.71 − 94.04 × (1 − 0.85)", ""),
         (("4", "y"), "--mem-fraction-static", ""),
         (("4", "tab", "y"), "KV capacity limits concurrency: ", "116,171"),
     ],
-    ids=["memory", "server", "formula", "options", "strip"],
+    ids=["memory pane", "server pane", "formula pane", "first bar", "second bar", "queued", "running", "formula", "options", "strip"],
 )
-async def test_y_copies_what_has_the_focus(keys, begin, held):
+async def test_y_copies_the_row_and_shift_y_the_pane(keys, begin, held):
     app = console()
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await pilot.pause()
@@ -76,3 +81,68 @@ async def test_why_a_report_is_not_written(writer):
             if said in screen_text(app):
                 break
         assert said in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    ("keys", "copied"),
+    [
+        (("v", "down", "y"), "KV capacity limits concurrency"),
+        (("v", *("down",) * 4, "y"), "97 requests wait while 50 run, for 480 s"),
+        (("4", "enter", "y"), "--mem-fraction-static 0.91"),
+        (("4", "enter", "down", "down", "y"), "--mem-fraction-static 0.91"),
+        (("o", "down", "y"), "0.85"),
+    ],
+    ids=["title", "evidence", "option", "its flags", "origin"],
+)
+async def test_y_copies_the_entry_of_a_page(keys, copied):
+    app = console()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause()
+        assert app.clipboard.startswith(copied), app.clipboard
+        assert "\n" not in app.clipboard
+
+
+async def test_what_was_copied_is_said_in_the_footers_row_and_covers_nothing_else():
+    app = console()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        await pilot.press("3")
+        await pilot.pause()
+        before = screen_text(app).split("\n")
+        await pilot.press("y")
+        await pilot.pause()
+        await pilot.pause()
+        after = screen_text(app).split("\n")
+        assert "✓ copied: mem_fraction_static" in after[-2]
+        assert after[:-2] == before[:-2]
+
+
+async def test_a_page_says_how_to_choose_before_it_copies():
+    app = console()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        await pilot.pause()
+        await pilot.press("v", "y")
+        await pilot.pause()
+        assert "↓ chooses what is copied; Y copies the whole page" in screen_text(app)
+        await pilot.press("Y")
+        await pilot.pause()
+        assert app.clipboard.startswith("Why\n")
+
+
+async def test_a_message_replaces_the_last_key_s_and_not_its_own_key_s():
+    app = console()
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        app.notify("one")
+        app.notify("two", severity="warning")
+        await pilot.pause()
+        assert [note.message for note in app._notifications] == ["✓ one", "▲ two"]
+        app.notify("three")
+        await pilot.pause()
+        assert [note.message for note in app._notifications] == ["✓ three"]

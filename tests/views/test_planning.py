@@ -96,7 +96,7 @@ async def test_w_states_a_load_and_an_empty_line_takes_it_back():
         assert "64 requests of 4,250 tokens" in screen_text(app)
         await pilot.press("escape")
         await settle(pilot)
-        assert "for 64 users, 4000 in, 500 out (stated)" in screen_text(app)
+        assert "for 64 users, 4,000 in, 500 out (stated)" in screen_text(app)
         await pilot.press("w")
         await settle(pilot)
         await pilot.press(*["backspace"] * 40, "enter")
@@ -132,6 +132,23 @@ async def test_a_saved_plan_is_shown_beside_what_came(tmp_path):
         assert app.view_state.followed is not None
         assert "188,016" in screen_text(app)
         assert "188,002" in screen_text(app)
+
+
+async def test_a_plan_for_a_stated_load_is_kept_with_its_load(tmp_path):
+    app, _ = console(analysis_of(log("founding_a.log")), SavedPlans(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("w", *"200 users", "enter")
+        await settle(pilot)
+        await pilot.press("escape")
+        await settle(pilot)
+        await pilot.press("4", "space", "S")
+        await settle(pilot)
+        await ended(app, "save")
+    kept = json.loads((tmp_path / "plans.jsonl").read_text())
+    assert kept["stated"] == "200 users"
+    assert round(kept["in_flight"]) == 200
+    assert kept["flags"] == ["--mem-fraction-static 0.90"]
 
 
 async def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):

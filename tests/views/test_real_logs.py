@@ -44,5 +44,5 @@ async def test_the_what_if_of_the_founding_case_on_its_log(tmp_path):
     text = await opened(tmp_path, "founding_a.log", (120, 40), *(["right"] * 8))
     assert "◂ 0.93 ▸" in text
     assert "231,12" in text
-    assert "+99 %" in text
-    assert re.search(r"127,104 \(\+9\s%\)", text)
+    assert "+99%" in text
+    assert re.search(r"127,104 \(\+9%\)", text)

@@ -117,3 +117,25 @@ def test_nothing_works_before_the_first_analysis():
     empty.today()
     assert "nothing has been read" in empty.nudge(0.01)
     assert empty.state is None
+
+
+def test_newer_readings_of_the_same_judgement_price_nothing_again():
+    priced = []
+
+    def levers(_analysis, fraction):
+        priced.append(fraction)
+        return b.estimates(fraction)
+
+    founding = b.founding()
+    s = Session(levers)
+    s.show(founding)
+    s.set_fraction(0.93)
+    shown, priced[:] = s.state, []
+    for second in range(1, 6):
+        s.show(replace(founding, frame=replace(founding.frame, now=b.NOW + second)))
+    assert s.state.analysis.frame.now == b.NOW + 5
+    assert (s.state.estimates, s.state.what_if) == (shown.estimates, shown.what_if)
+    assert s.state.estimates is shown.estimates
+    assert priced == []
+    s.show(replace(founding, estimates=b.estimates()))
+    assert priced == [0.93]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
+
+from kvtui.views.commands import bindings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
 T = TypeVar("T")
 
@@ -23,7 +25,7 @@ class AskScreen(ModalScreen[T]):
     ``parse`` gives a sentence (str) where the text cannot be read.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("ask")]
 
     def __init__(self, title: str, typed: str, parse: Callable[[str], T | str], *, example: str, hint: str, longest: int) -> None:
         super().__init__()

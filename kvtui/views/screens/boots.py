@@ -10,6 +10,7 @@ from kvtui.present.boots import Load, comparison, load_of, table
 from kvtui.present.frame_bars import footer
 from kvtui.present.line import Line, Span
 from kvtui.views.commands import bindings, of
+from kvtui.views.keyed import commands_of, key_of
 from kvtui.views.messages import Choose
 from kvtui.views.screens.base import StateScreen
 from kvtui.views.widgets.lines import Bar, Page
@@ -48,7 +49,7 @@ class BootsScreen(StateScreen):
         """Frames and the first lines."""
         self.query_one("#list").border_title = "Boots in this log"
         self.query_one("#comparison").border_title = "What changed"
-        keys = tuple((c.shown, c.title) for c in of("boots") if c.footer)
+        keys = tuple((c.shown, c.title) for c in of("boots", commands=commands_of(self.app)) if c.footer)
         self.query_one("#footer", Bar).show(lambda width: (footer(keys, width),))
         self.show(self._state)
 
@@ -79,7 +80,7 @@ class BootsScreen(StateScreen):
         # Without a mark, the boot before is what a person asks about: what changed since it was fast?
         other = self._marked if self._marked is not None else max(0, self._at - 1)
         if other == self._at:
-            return _none("Point at another boot to compare it with this one; space marks one side.")
+            return _none(f"Point at another boot to compare it with this one; {key_of(self.app, 'boots-mark')} marks one side.")
         left, right = sorted((other, self._at))
         return comparison(boots[left], boots[right], self._loads, width)
 

@@ -12,6 +12,7 @@ from textual.widgets import Static
 from kvtui.present.frame_bars import footer, tabs
 from kvtui.present.line import Line, Span, clean
 from kvtui.views.commands import Scope, bindings, of
+from kvtui.views.keyed import commands_of, key_of
 from kvtui.views.messages import Copy
 from kvtui.views.screens.base import StateScreen
 from kvtui.views.widgets.formula_pane import FormulaPane
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.widget import Widget
 
     from kvtui.present.state import ViewState, WidthClass
 
@@ -63,6 +65,7 @@ class MainScreen(StateScreen):
         self._target = clean(target, 200)
         self._state: ViewState | None = None
         self._current = PANES.index("memory")
+        self._focused_last: Widget | None = None
 
     def compose(self) -> ComposeResult:
         """The bars and the panes."""
@@ -106,20 +109,17 @@ class MainScreen(StateScreen):
         """The verdict strip's lines."""
         from kvtui.present.verdict import strip
 
-        return strip(state, width, self._sentence_rows()).lines
+        return strip(state, width, self._verdict_rows()).lines
 
     @staticmethod
     def _has_banner(state: ViewState) -> bool:
-        from kvtui.present.verdict import banners
+        from kvtui.present.verdict import leading
 
-        return bool(banners(state))
+        return bool(leading(state)[1])
 
-    def _sentence_rows(self) -> int:
-        """Lines for the proof of the first verdict: base.tcss gives the strip as many."""
-        room = self.room(self.size)
-        if room.height < 22:
-            return 0
-        return 2 if width_class(room) == "narrow" else 1
+    def _verdict_rows(self) -> int:
+        """Lines of the two verdicts: base.tcss gives the strip as many."""
+        return 2 if self.room(self.size).height < 22 else 4
 
     def room(self, size: Size) -> Size:
         """The part of a screen of that size that the console has."""
@@ -136,6 +136,13 @@ class MainScreen(StateScreen):
         self.query_one("#small", Static).update(f"kvtui needs {wanted}; this terminal has {there}. Enlarge it.")
         if self._state is not None:
             self.call_after_refresh(self._again)
+        if size.width >= SMALLEST.width and size.height >= SMALLEST.height:
+            self.call_after_refresh(self._focus_again)
+
+    def _focus_again(self) -> None:
+        """Back to what had the focus: where nothing fits, nothing can have it."""
+        if self.focused is None and self._focused_last is not None:
+            self._focused_last.focus()
 
     def _again(self) -> None:
         """Show what is shown, at another size: the newest state, which may have come since the size changed."""
@@ -170,15 +177,34 @@ class MainScreen(StateScreen):
         else:
             self._go(there)
 
+    def action_row(self, step: int) -> None:
+        """Point at a row of the pane that has the focus."""
+        if isinstance(self.focused, LinePanel):
+            self.focused.move_row(step)
+        else:
+            self.notify(f"rows are chosen in a pane: {key_of(self.app, 'next')} goes there", severity="warning", timeout=3)
+
     def action_copy_focus(self) -> None:
-        """Copy the verdicts' sentences, or a pane's title and rows."""
-        from kvtui.present.copied import pane_text, verdict_text
+        """Copy the row that is pointed at, or the verdicts' sentences."""
+        from kvtui.present.copied import verdict_text
 
         pane = self.focused if isinstance(self.focused, LinePanel) else None
-        if pane is not None:
-            self.app.post_message(Copy(pane_text(pane.TITLE, pane.rows)))
-        elif self._state is not None:
-            self.app.post_message(Copy(verdict_text(self._state.analysis.findings)))
+        if pane is not None and pane.row_copied():
+            self.app.post_message(Copy(pane.row_copied()))
+        elif pane is None and self._state is not None:
+            self.app.post_message(Copy(verdict_text(self._state.analysis.findings), "the verdicts"))
+        else:
+            self.notify("nothing has been read yet", severity="warning", timeout=3)
+
+    def action_copy_pane(self) -> None:
+        """Copy a pane's title and rows, the verdicts' where they have the focus."""
+        from kvtui.present.copied import pane_said, pane_text
+
+        pane = self.focused if isinstance(self.focused, LinePanel) else None
+        if pane is None or pane.shown is None:
+            self.action_copy_focus()
+        else:
+            self.app.post_message(Copy(pane_text(pane.TITLE, pane.rows), pane_said(pane.TITLE, pane.rows)))
 
     def action_explain(self) -> None:
         """Say what the thing with the focus is: an option, the verdicts, or the words of a pane."""
@@ -197,13 +223,14 @@ class MainScreen(StateScreen):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """The footer shows the keys that work where the focus is."""
-        focused = event.widget
+        focused = self._focused_last = event.widget
         if focused.id in PANES:
             self._current = PANES.index(focused.id)
         scopes: tuple[Scope, ...] = (*self.before, "main", *self.beside, "app")
         scopes = ("options", *scopes) if isinstance(focused, OptionsPane) else scopes
-        keys = tuple((c.shown, c.title) for c in of(*scopes) if c.footer)
-        dial = (("←→", "fraction"),)
+        commands = commands_of(self.app)
+        keys = tuple((c.shown, c.title) for c in of(*scopes, commands=commands) if c.footer)
+        dial = (("".join(c.shown for c in commands if c.id in {"lower", "raise"}), "fraction"),)
 
         def bar(width: int) -> tuple[Line, ...]:
             return (footer((*dial, *keys), width),)

@@ -26,6 +26,11 @@ class SimulationScreen(TextScreen):
         self._result: Simulated | Missing | None = trial if isinstance(trial, Missing) else None
         self._left = threading.Event()
 
+    @property
+    def done(self) -> bool:
+        """True once there is a result to read."""
+        return self._result is not None
+
     def on_mount(self) -> None:
         """The words first, then the work."""
         super().on_mount()

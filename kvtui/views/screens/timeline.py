@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.binding import Binding, BindingType
 from textual.reactive import var
 
 from kvtui.present.line import Line
 from kvtui.present.server import SPAN
 from kvtui.present.timeline import TimelineModel, timeline_model, zoomed
+from kvtui.views.commands import bindings
 from kvtui.views.messages import Scrub
 from kvtui.views.screens.base import StateScreen
 from kvtui.views.widgets.chart import chart
@@ -17,9 +17,14 @@ from kvtui.views.widgets.gpu_bars import BarsPanel
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
     from textual.geometry import Size
 
     from kvtui.present.state import ViewState
+
+
+CLOSE: Final = "close"
+"""The one action that is the screen's own."""
 
 
 class TimelineView(BarsPanel[TimelineModel]):
@@ -27,18 +32,7 @@ class TimelineView(BarsPanel[TimelineModel]):
 
     TITLE = "Timeline"
     HELP_TOPIC = "timeline"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("plus,equals_sign", "zoom(-1)", "zoom in", show=False),
-        Binding("minus", "zoom(1)", "zoom out", show=False),
-        Binding("down", "scroll_charts(1)", "next chart", show=False),
-        Binding("up", "scroll_charts(-1)", "previous chart", show=False),
-        Binding("left,comma", "scrub(-0.01)", "scrub back", show=False),
-        Binding("right,full_stop", "scrub(0.01)", "scrub on", show=False),
-        Binding("shift+left,less_than_sign", "scrub(-0.1)", "scrub far back", show=False),
-        Binding("shift+right,greater_than_sign", "scrub(0.1)", "scrub far on", show=False),
-        Binding("home", "first_sample", "first sample", show=False),
-        Binding("end", "newest_sample", "newest sample", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [binding for binding in bindings("timeline") if binding.action != CLOSE]
 
     span: float | None = SPAN
     """Seconds that are shown; None: everything."""
@@ -51,8 +45,8 @@ class TimelineView(BarsPanel[TimelineModel]):
         return timeline_model(state, size.width, size.height, self.span, self.first, before=before)
 
     def lines(self, model: TimelineModel) -> tuple[Line, ...]:
-        """Legends and charts."""
-        rows: list[Line] = list(model.words)
+        """The verdicts over time, then legends and charts."""
+        rows: list[Line] = [*model.words, *model.band]
         for strip in model.strips:
             rows += [strip.legend, *chart(strip.plot, self.size.width, strip.rows)]
         return tuple(rows)
@@ -99,7 +93,7 @@ class TimelineView(BarsPanel[TimelineModel]):
 class TimelineScreen(StateScreen):
     """The view alone."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,t", "dismiss", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [binding for binding in bindings("timeline") if binding.action == CLOSE]
     CSS = "TimelineView { width: 1fr; height: 1fr; border: round $panel; }"
 
     state: var[ViewState | None] = var(None, init=False)
@@ -116,6 +110,10 @@ class TimelineScreen(StateScreen):
         """The state may have been set before there was a view."""
         self.query_one(TimelineView).focus()
         self.watch_state()
+
+    def action_close(self) -> None:
+        """Back to the main screen."""
+        self.dismiss()
 
     def watch_state(self) -> None:
         """Hand the state on."""

@@ -13,6 +13,7 @@ from textual.message import Message
 
 from kvtui.present import glyphs
 from kvtui.present.line import BLANK, Line, Span, Tone, clean, wrap
+from kvtui.views.commands import bindings
 from kvtui.views.widgets.lines import Page
 
 if TYPE_CHECKING:
@@ -63,12 +64,7 @@ class LessonPane(VerticalScroll, can_focus=True):
     """Holds the pointer and what is typed; asks its screen for everything else."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "reply", "answer"),
-        Binding("backspace", "go_back", "back"),
-        Binding("up,k", "point(-1)", show=False),
-        Binding("down,j", "point(1)", show=False),
-        Binding("pagedown,space", "scroll_card(1)", show=False),
-        Binding("pageup", "scroll_card(-1)", show=False),
+        *bindings("card"),
         *(Binding(str(n), f"choose({n - 1})", show=False) for n in range(1, 10)),
     ]
 

@@ -45,7 +45,10 @@ class Page(Bar):
     def _update(self) -> None:
         if self._make is None or not self.size.width:
             return
-        made = self._make(self.size.width)
+        self.set_rows(self._make(self.size.width))
+
+    def set_rows(self, made: tuple[Line, ...]) -> None:
+        """Show these rows; laid out anew only where their number differs."""
         if made != self.rows:
             if len(made) == len(self.rows):
                 self.put(made)

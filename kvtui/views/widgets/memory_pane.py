@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from kvtui.views.widgets.gpu_bars import BarsPanel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual.geometry import Size
 
     from kvtui.present.line import Line
@@ -29,6 +31,10 @@ class MemoryPane(BarsPanel["MemoryModel"]):
     def lines(self, model: MemoryModel) -> tuple[Line, ...]:
         """The model's rows."""
         return model.rows
+
+    def copies(self, model: MemoryModel) -> Mapping[int, str]:
+        """A bar in words."""
+        return dict(model.copies)
 
     def heading(self, model: MemoryModel) -> Line:
         """How many GPUs of which size."""

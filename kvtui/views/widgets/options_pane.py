@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kvtui.present.line import Line, Span
 from kvtui.views.commands import bindings
+from kvtui.views.keyed import key_of
 from kvtui.views.messages import Copy, Detail, Mark, Simulate
 from kvtui.views.widgets.panel import LinePanel
 
@@ -48,7 +49,10 @@ class OptionsPane(LinePanel["Options"]):
 
     def note(self, model: Options) -> Line:
         """The keys that work here."""
-        return (Span("space plan · ⏎ detail · s simulate · y copy", "dim"),) if model.rows else ()
+        if not model.rows:
+            return ()
+        words = {"mark": "plan", "detail": "detail", "simulate-option": "simulate", "copy": "copy"}
+        return (Span(" · ".join(f"{key_of(self.app, name)} {word}" for name, word in words.items()), "dim"),)
 
     @property
     def estimate(self) -> Estimate | None:

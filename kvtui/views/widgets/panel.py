@@ -9,14 +9,17 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from textual.content import Content
 from textual.reactive import var
 from textual.widget import Widget
 
-from kvtui.present.line import Line, Span
+from kvtui.present.line import Line, Span, plain
 from kvtui.views.paint import content
 from kvtui.views.widgets.rows import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual import events
     from textual.geometry import Size
 
@@ -79,6 +82,19 @@ class Panel(Widget, Generic[M], can_focus=True):
         """A frame with a title from the first paint on."""
         self.border_title = self.TITLE
 
+    def on_focus(self) -> None:
+        """The title says it."""
+        self._entitle(focused=True)
+
+    def on_blur(self) -> None:
+        """The title says it."""
+        self._entitle(focused=False)
+
+    def _entitle(self, *, focused: bool) -> None:
+        """The heading; with the focus it stands reversed, and so in one colour."""
+        line = self.heading(self.shown) if self.shown is not None else ()
+        self.border_title = (Content(plain(line)) if focused else content(line)) or self.TITLE
+
     def watch_state(self, before: ViewState | None, after: ViewState | None) -> None:
         """Paint, if what this pane shows is not what is on the screen."""
         if before is not None and after is not None and self.shown is not None:
@@ -102,7 +118,7 @@ class Panel(Widget, Generic[M], can_focus=True):
         before, self.shown = self.shown, model
         # A border text repaints the whole pane: set it only when it differs.
         if before is None or self.heading(model) != self.heading(before):
-            self.border_title = content(self.heading(model)) or self.TITLE
+            self._entitle(focused=self.has_focus)
         if before is None or self.note(model) != self.note(before):
             self.border_subtitle = content(self.note(model))
         self.paint(model)
@@ -113,6 +129,8 @@ class LinePanel(Panel[M], Rows):
 
     pointed_at: tuple[str, ...] = ()
     """Words whose first row is marked."""
+    row: int | None = None
+    """The row that is pointed at; None until somebody does."""
     veiled: str = ""
     """Shown in place of the rows; empty: nothing is hidden."""
 
@@ -124,7 +142,56 @@ class LinePanel(Panel[M], Rows):
 
     def paint(self, model: M) -> None:
         """Send what differs."""
-        self.put(((Span(f" {self.veiled}", "dim"),),) if self.veiled else marked(self.lines(model), self.pointed_at))
+        if self.veiled:
+            self.put(((Span(f" {self.veiled}", "dim"),),))
+            return
+        rows = marked(self.lines(model), self.pointed_at)
+        self.put(cursored(rows, self.row) if self.has_focus else rows)
+
+    def copies(self, model: M) -> Mapping[int, str]:  # noqa: ARG002
+        """What is copied of rows whose own text would say too little, by their number."""
+        return {}
+
+    def choosable(self) -> tuple[int, ...]:
+        """Numbers of the rows that hold words."""
+        from kvtui.present.entries import row_text
+
+        if self.shown is None or self.veiled:
+            return ()
+        lines = self.lines(self.shown)[: self.size.height]
+        return tuple(number for number, line in enumerate(lines) if line and row_text(line))
+
+    def move_row(self, step: int) -> None:
+        """Point at the next row with words, from the first one on."""
+        rows = self.choosable()
+        if not rows or self.shown is None:
+            return
+        if self.row is None:
+            self.row = rows[0] if step > 0 else rows[-1]
+        elif step > 0:
+            self.row = next((number for number in rows if number > self.row), rows[-1])
+        else:
+            self.row = next((number for number in reversed(rows) if number < self.row), rows[0])
+        self.paint(self.shown)
+
+    def row_copied(self) -> str:
+        """The row that is pointed at, else the first one; empty where nothing is shown."""
+        from kvtui.present.entries import row_text
+
+        rows = self.choosable()
+        if not rows or self.shown is None:
+            return ""
+        at = self.row if self.row in rows else rows[0]
+        return self.copies(self.shown).get(at) or row_text(self.lines(self.shown)[at])
+
+    def on_focus(self) -> None:
+        """The row that is pointed at shows only where keys go."""
+        if self.row is not None and self.shown is not None:
+            self.paint(self.shown)
+
+    def on_blur(self) -> None:
+        """As above."""
+        self.on_focus()
 
     def point_at(self, words: tuple[str, ...]) -> None:
         """Mark the first row that holds each of these words."""
@@ -139,6 +206,22 @@ class LinePanel(Panel[M], Rows):
             self.veiled = sentence
             if self.shown is not None:
                 self.paint(self.shown)
+
+
+def cursored(lines: tuple[Line, ...], row: int | None) -> tuple[Line, ...]:
+    """Lines with the first word of one of them reversed: no bar is hidden, and every palette shows it."""
+    if row is None or row >= len(lines):
+        return lines
+    found, line = list(lines), lines[row]
+    place = next((number for number, span in enumerate(line) if span.text.strip()), None)
+    if place is not None:
+        text = line[place].text
+        head = text[: len(text) - len(text.lstrip())]
+        word = text.strip()
+        tail = text[len(head) + len(word) :]
+        cut = (Span(head, line[place].tone), Span(word, "mark"), Span(tail, line[place].tone))
+        found[row] = (*line[:place], *(span for span in cut if span.text), *line[place + 1 :])
+    return tuple(found)
 
 
 def marked(lines: tuple[Line, ...], words: tuple[str, ...]) -> tuple[Line, ...]:

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import takewhile
 from operator import eq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region
+from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
-from kvtui.present.line import BLANK, Line, cells
+from kvtui.present.line import BLANK, Line, Span, cells
 from kvtui.views.paint import block, content
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from textual.content import Content
-    from textual.strip import Strip
     from textual.visual import VisualType
 
     Cell = tuple[str, object]
+
+NULL_STYLE: Final = Style.null()
+_SAMPLE: Final = "."
+_PLAIN: Final = Span(_SAMPLE)
 
 
 class Rows(Widget):
     """Lines in a box of fixed height."""
 
     rows: tuple[Line, ...] = ()
+    _looks: dict[tuple[object, ...], Style]
+
+    def __init__(self, **named: Any) -> None:  # noqa: ANN401 (what a widget takes)
+        super().__init__(**named)
+        self._looks = {}
 
     def row_content(self, line: Line) -> Content:
         """One line in Textual's terms; never read as markup."""
@@ -35,12 +49,28 @@ class Rows(Widget):
         return block(self.rows)
 
     def render_line(self, y: int) -> Strip:
-        """One row; Textual would make all rows anew for each that differs."""
+        """One row; Textual would make all rows anew for each that differs, and work out the style of each span again."""
         if self.text_selection is not None:
             return super().render_line(y)
         self._dirty_regions.clear()
         line = self.rows[y] if y < len(self.rows) else BLANK
-        return Visual.to_strips(self, self.row_content(line), self.size.width, 1, self.visual_style, apply_selection=False)[0]
+        strip = Strip([Segment(span.text, self._look(span)) for span in line if span.text])
+        # The offsets tell a mouse that selects text where it is.
+        return strip.adjust_cell_length(self.size.width, self._look(_PLAIN)).apply_offsets(0, y)
+
+    def _look(self, span: Span) -> Style:
+        """The style of a span as Textual works it out, once for all spans that look like it."""
+        key = _look_of(span)
+        if key not in self._looks:
+            sample = self.row_content((replace(span, text=_SAMPLE),))
+            strip = Visual.to_strips(self, sample, 1, 1, self.visual_style, apply_selection=False)[0]
+            self._looks[key] = (next(iter(strip)).style or NULL_STYLE).clear_meta_and_links()
+        return self._looks[key]
+
+    def notify_style_update(self) -> None:
+        """Another palette, or another style of this widget."""
+        super().notify_style_update()
+        self._looks = {}
 
     def put(self, rows: tuple[Line, ...]) -> None:
         """Show these rows from now on."""
@@ -67,13 +97,18 @@ def changed(old: Line, new: Line, width: int) -> tuple[int, int]:
     return start, max(start + 1, width - same_end)
 
 
+def _look_of(span: Span) -> tuple[object, ...]:
+    """What is the same in all spans that look alike."""
+    return type(span), span.tone, getattr(span, "under", None)
+
+
 def _cells(line: Line, width: int) -> list[Cell] | None:
     """The row cell by cell, filled up with blanks; None where a character does not take just one cell."""
     row: list[Cell] = []
     for span in line:
         if cells(span.text) != len(span.text):
             return None
-        look = (type(span), span.tone, getattr(span, "under", None))
+        look = _look_of(span)
         row += [(char, look) for char in span.text]
     blank: Cell = (" ", None)
     return (row + [blank] * (width - len(row)))[:width]

@@ -24,7 +24,7 @@ class ServerPane(BarsPanel["ServerModel"]):
         """What to show in the pane's inner size."""
         from kvtui.present.server import server_model
 
-        return server_model(state, size.width, size.height)
+        return server_model(state, size.width, size.height, before=self.shown.courses if self.shown is not None else None)
 
     def lines(self, model: ServerModel) -> tuple[Line, ...]:
         """The rows, then the chart."""

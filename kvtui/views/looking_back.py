@@ -1,0 +1,36 @@
+"""What the verdicts were before: worked out when a person first looks back, beside the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+if TYPE_CHECKING:
+    from kvtui.domain.frame import Analysis
+    from kvtui.views.session import Session
+
+
+class LookingBackApp(App[None]):
+    """The part of the console that knows the past; the rest is ``kvtui.app``."""
+
+    @property
+    def _session(self) -> Session:
+        raise NotImplementedError
+
+    def _paint(self) -> None:
+        raise NotImplementedError
+
+    def look_back(self) -> None:
+        """Judge what came before, once a start; the screens show it as soon as it is there."""
+        analysis = self._session.unjudged()
+        if analysis is not None:
+            # A group of its own: the command palette cancels the default one.
+            self.run_worker(self._look_back(analysis), name="past", group="past")
+
+    async def _look_back(self, analysis: Analysis) -> None:
+        from kvtui.diagnose.earlier import periods_of
+
+        self._session.recall(analysis, await asyncio.to_thread(periods_of, analysis))
+        self._paint()
