@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -13,6 +14,8 @@ T = TypeVar("T")
 
 RESTING_S: Final = 5.0
 """Seconds between two readings while nobody looks."""
+RETRY_S: Final = 5.0
+"""Seconds until a source is read again in which kvtui itself failed."""
 _CANCELS: Final = 20
 _CANCEL_S: Final = 0.02
 
@@ -68,6 +71,8 @@ class Follower(Generic[T]):
     def __init__(self, source: Readable[T], clock: Clock, news: asyncio.Event, took: Callable[[T], None] | None = None) -> None:
         self.source = source
         self.newest: T | None = None
+        self.broken = ""
+        """What went wrong in kvtui itself while it read; empty: nothing."""
         self._least = 0.0
         self._clock, self._news, self._took = clock, news, took
         self._task: asyncio.Task[None] | None = None
@@ -80,12 +85,16 @@ class Follower(Generic[T]):
     async def _run(self) -> None:
         # Not "for ever": a cancellation may be lost, see ``ended``.
         while self._task is asyncio.current_task():
-            reading = await self.source.read()
-            self.newest = reading
-            if self._took is not None:
-                self._took(reading)
+            try:
+                reading = await self.source.read()
+                self.newest = reading
+                if self._took is not None:
+                    self._took(reading)
+                self.broken = ""
+            except Exception as error:  # noqa: BLE001 (whatever it is: the other sources go on, and this one is tried again)
+                self.broken = _told(error)
             self._news.set()
-            await self._clock.sleep(max(self.source.every, self._least))
+            await self._clock.sleep(max(self.source.every, self._least, RETRY_S if self.broken else 0.0))
 
     def poke(self) -> None:
         """Read again now; used when what is wanted of the source has changed."""
@@ -106,6 +115,12 @@ class Follower(Generic[T]):
         if task is not None:
             await ended(task)
         await self.source.close()
+
+
+def _told(error: Exception) -> str:
+    """The kind of an error and its place; what it says may hold what was read."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"an error of kvtui's own: {type(error).__name__} at {place.filename.rpartition('/')[2]}:{place.lineno}"
 
 
 async def ended(*tasks: asyncio.Task[None]) -> None:

@@ -264,10 +264,11 @@ class LiveSource:
     def _health(
         self, log: Frame | None, http: HttpReading | None, gpus: GpuReading | None, host: HostReading | None
     ) -> tuple[SourceHealth, ...]:
+        named = (("log", self._log), ("server", self._http), ("nvml", self._gpus), ("host", self._host))
         waiting = [
-            SourceHealth(name, "", "waiting", "has not answered yet")
-            for name, follower in (("log", self._log), ("server", self._http), ("nvml", self._gpus), ("host", self._host))
-            if follower is not None and follower.newest is None
+            SourceHealth(name, "", "failed" if follower.broken else "waiting", follower.broken or "has not answered yet")
+            for name, follower in named
+            if follower is not None and (follower.broken or follower.newest is None)
         ]
         shift = self._shift.seconds
         read = (health.shifted(shift, both=False) for health in log.sources) if log is not None else ()

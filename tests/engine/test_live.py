@@ -134,3 +134,33 @@ async def test_closing_ends_a_reader_that_loses_a_cancellation():
     await source.read()
     await asyncio.wait_for(source.close(), 5)
     assert stubborn.lost == 3
+
+
+class Faulty(Hand):
+    """A source with a mistake of kvtui's own in it, until it is mended."""
+
+    mended = False
+
+    async def read(self):
+        if self.mended:
+            return await super().read()
+        return {}["sk-secret"]
+
+
+async def test_a_source_in_which_kvtui_itself_fails_says_so_and_stops_no_other():
+    clock, faulty = Clock(), Faulty(http())
+    source = LiveSource(clock, log=Hand(live_log()), http=faulty)
+    await source.read()
+    await asyncio.sleep(0)
+    frame = await source.read()
+    broken = next(h for h in frame.sources if h.name == "server")
+    assert broken.state == "failed"
+    assert "KeyError at test_live.py:" in broken.reason
+    assert "secret" not in broken.reason
+    assert frame.boots
+    faulty.mended = True
+    clock.tick(5.0)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    frame = await one(source)
+    assert not any("own" in h.reason for h in frame.sources)
