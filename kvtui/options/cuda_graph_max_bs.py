@@ -39,7 +39,7 @@ def cuda_graph_max_bs(context: OptionContext) -> Estimate:
     if failure is not None and "cuda-graph-max-bs" in failure.fixes:
         return _for_a_start(context, largest)
     if largest is None:
-        return not_here(context, "cuda-graph-max-bs", _TITLE, "the log does not show which batches are captured")
+        return not_here(context, "cuda-graph-max-bs", _TITLE, "the captured batches are unknown")
     if running is None:
         return not_here(context, "cuda-graph-max-bs", _TITLE, f"batches up to {largest:,} are captured, and no load was seen")
     if running > largest:

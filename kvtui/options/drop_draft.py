@@ -74,7 +74,7 @@ def _freed(context: OptionContext) -> tuple[int | None, float | None, tuple[str,
     if context.release is None:
         return None, None, ("whether it frees tokens depends on the release, which is unknown",)
     if context.before_0_5_15:
-        told = f"frees {known:.2f} GiB of headroom" if known else "frees headroom (how much, the log does not show)"
+        told = f"frees {known:.2f} GiB of headroom" if known else "frees headroom (how much is unknown)"
         after = None if left is None else left + known
         return pool, after, (f"{told}, but 0 tokens until the fraction is raised: up to 0.5.12 the draft is not in the formula",)
     kv = finite(account.kv_gib)
@@ -103,7 +103,7 @@ def _change(context: OptionContext, left: float | None) -> Change:
     pool, kv, cell = context.pool, finite(account.kv_gib), finite(account.divisor_bytes)
     weights, cells = finite(account.draft_weights_gib), finite(account.draft_kv_gib)
     if pool is None or not kv or weights is None or cells is None:
-        return replace(plain, unknown_pool="the log does not show how much the draft takes")
+        return replace(plain, unknown_pool="how much the draft takes is unknown")
     own = kv * GIB / pool
     if cell is None or cell <= 0 or own >= cell:
         return replace(plain, pool_gib=weights + cells)

@@ -16,7 +16,7 @@ from kvtui.options.flags import fraction_flag, fraction_text
 from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effect
 from kvtui.options.raise_fraction import SAFE_HEADROOM_GIB
 
-_TITLE: Final = "lower mem_fraction_static"
+_TITLE: Final = "lower fraction"
 _URGENT: Final = 3.0
 
 

@@ -21,7 +21,7 @@ from kvtui.options.lever import headroom_risk, lever, not_here, planned_reserve_
 SAFE_HEADROOM_GIB: Final = 3.0
 """What a proposal leaves at least (facts/diagnoses.md V24: below 3 GiB is amber)."""
 _HIGHEST: Final = 0.97
-_TITLE: Final = "raise mem_fraction_static"
+_TITLE: Final = "raise fraction"
 _WARN_AT: Final = 0.95
 _STARTING_POOL: Final = 0.02
 """Fraction above the least one, so that the pool is worth starting."""
@@ -139,7 +139,7 @@ def _least(context: OptionContext) -> tuple[float, str] | None:
 def _after_failure(context: OptionContext, fraction: float) -> Estimate:
     """A start that failed because the weights leave no pool."""
     least = _least(context)
-    words = least[1] if least is not None else "the log does not show how much is needed: raise in such steps until it starts"
+    words = least[1] if least is not None else "how much is needed is unknown: raise in such steps until it starts"
     chosen = grid_above(fraction + _STARTING_POOL - 0.01)
     if least is not None:
         chosen = max(grid_above(least[0]), min(grid_above(least[0] + _STARTING_POOL), _HIGHEST), grid_above(fraction))

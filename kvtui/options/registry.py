@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from kvtui.domain.estimate import OPTION_IDS, Estimate, OptionId
 from kvtui.options import (
@@ -68,6 +69,10 @@ MODULES = (
 """The files that register a lever; a new lever is a file and its line here."""
 
 
+NO_ROOM: Final = -1.5
+"""Rank of a lever after which memory is short by the arithmetic: no gain makes up for a server that does not start."""
+CURE: Final = 0.95
+"""Rank at least of what cures a leading banner, such as stopping another process: before all that gains nothing."""
 _FOR_A_START: frozenset[OptionId] = frozenset(
     {"raise-fraction", "lower-fraction", "hicache", "remove-leftover-flags", "context-length", "free-other-processes"}
 )
@@ -82,6 +87,16 @@ def _apply(option: OptionId, context: OptionContext) -> Estimate:
     return not_here(context, option, told.title, "the server did not start", restart=told.restart)
 
 
+def _placed(context: OptionContext, estimate: Estimate) -> Estimate:
+    """What its gain cannot tell of a lever's place: memory that would be short, and a banner that leads."""
+    first = context.findings[0] if context.findings else None
+    if estimate.headroom_gib is not None and estimate.headroom_gib < 0:
+        return replace(estimate, rank=min(estimate.rank, NO_ROOM))
+    if first is not None and first.axis == "banner" and estimate.id in first.fixes:
+        return replace(estimate, rank=max(estimate.rank, CURE))
+    return estimate
+
+
 def _with_answer(context: OptionContext, estimate: Estimate) -> Estimate:
     """The first question about any larger pool, answered where a larger pool is looked at."""
     if estimate.id != "raise-fraction" or not estimate.applies or context.limit not in POOL_LIMITS:
@@ -93,5 +108,5 @@ def _with_answer(context: OptionContext, estimate: Estimate) -> Estimate:
 def estimates(context: OptionContext) -> tuple[Estimate, ...]:
     """Every registered lever applied to a server: by rank, those that do not apply last."""
     order = {option: place for place, option in enumerate(OPTION_IDS)}
-    told = [_with_answer(context, _apply(option, context)) for option in LEVERS]
+    told = [_placed(context, _with_answer(context, _apply(option, context))) for option in LEVERS]
     return tuple(sorted(told, key=lambda estimate: (not estimate.applies, -estimate.rank, order[estimate.id])))

@@ -12,7 +12,7 @@ from kvtui.domain.throughput import REFUSE_BEYOND
 from kvtui.options.context import OptionContext, finite
 from kvtui.options.effect import Effect, not_the_limit, observed, of_running, standstill
 
-NO_LOAD: Final = "no load was judged, so nothing shows that the reservation limits"
+NO_LOAD: Final = "no load was judged"
 RESERVING: Final = frozenset({"kv-capacity", "reservation"})
 """Verdicts under which a smaller reservation lets more requests run."""
 _WORTH: Final = 1.01

@@ -47,6 +47,22 @@ def test_best_safe_first_and_the_rest_last():
     assert fp8.rank < told[0].rank
 
 
+def test_what_leaves_no_memory_stands_behind_all_that_applies():
+    told = [e for e in estimates(context("prefill", account=account(headroom_gib=Known(4.0)))) if e.applies]
+    short = [e.headroom_gib < 0 for e in told]
+    assert any(short)
+    assert short == sorted(short)
+
+
+def test_the_cure_of_a_leading_banner_stands_before_what_gains_nothing():
+    held = {"foreign_gib": Known(6.0), "workload": workload(running=3.0, queued=0.0)}
+    leads = (finding("foreign-memory", "banner", ("free-other-processes",)), finding("client"))
+    order = [e.id for e in estimates(context(findings=leads, **held)) if e.applies]
+    below = [e.id for e in estimates(context(findings=leads[::-1], **held)) if e.applies]
+    assert order.index("free-other-processes") < order.index("raise-fraction")
+    assert below.index("free-other-processes") > below.index("raise-fraction")
+
+
 def test_every_estimate_explains_itself():
     for limit in (None, *VERDICT_IDS):
         for told in estimates(context(limit)):
@@ -55,7 +71,7 @@ def test_every_estimate_explains_itself():
             assert told.applies or told.why_not
             assert told.tok_s is None or told.tok_s.basis
             assert told.tok_s is None or 0 <= told.tok_s.low <= told.tok_s.mid <= told.tok_s.high
-            assert told.rank >= 0 or told.why_not or told.tok_s.mid < 835
+            assert told.rank >= 0 or told.why_not or told.tok_s.mid < 835 or told.headroom_gib < 0
 
 
 def test_levers_do_not_depend_on_order():
