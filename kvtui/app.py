@@ -18,7 +18,7 @@ from textual.app import SystemCommand
 from kvtui.ports import RefusedError
 from kvtui.views import style
 from kvtui.views.commands import bindings
-from kvtui.views.dressed import DressedApp, FindPalettes
+from kvtui.views.dressed import DressedApp, FindPalettes, paint_on_terminal
 from kvtui.views.handover import HandoverApp
 from kvtui.views.keyed import KeyedApp
 from kvtui.views.later import levers, load_panes
@@ -66,9 +66,7 @@ def run_console(
     ``settings``: of palette, signs, mouse and keys. ``palettes``: reads those of the user.
     ``target``: what is read, secrets removed. ``shelf``: where plans are kept. ``write_report``: see ``HandoverApp.write_report``.
     """
-    if sys.__stderr__ is not None and not sys.__stderr__.isatty():
-        # Textual paints on standard error, which a person may have sent to a file.
-        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
+    paint_on_terminal()
     app = KvtuiApp(feed, levers, target=target)
     app.plain_failure = app.paint_early = True
     app.settle(settings, palettes)
@@ -257,8 +255,12 @@ class KvtuiApp(TellingApp, OpeningApp, PlanningApp, HandoverApp, KeyedApp, Dress
             return
         with self.batch_update():
             for screen in self.screen_stack:
-                if isinstance(screen, (StateScreen, TextScreen)) and screen.is_mounted:
-                    screen.show(state)
+                if isinstance(screen, (StateScreen, TextScreen)):
+                    if screen.is_mounted:
+                        screen.show(state)
+                    else:
+                        # It was made with the state of before, and nothing may come after this one.
+                        screen.call_after_refresh(self._paint)
 
     # -- copying, boots -----------------------------------------------------------------------
 

@@ -137,3 +137,10 @@ def numa_node(text: str) -> int | None:
 
 def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit() and len(word) <= 20
+
+
+def listens(table: str, port: int) -> bool:
+    """True where a row of ``/proc/net/tcp`` or ``tcp6`` listens (state 0A) at that port, at whatever address."""
+    at = f":{port:04X}"
+    rows = (line.split(None, 4) for line in table.splitlines()[1:])
+    return any(len(row) > 3 and row[1].endswith(at) and row[3] == "0A" for row in rows)

@@ -10,6 +10,8 @@ from kvtui.domain.reading import Known
 WITHOUT: Final = "Without a server: kvtui guide teaches triage on a simulated one, and kvtui --demo opens the console on it."
 """What can be done where no server runs."""
 
+NOTHING: Final = "No SGLang server was found on this machine."
+
 
 def found_lines(seen: Discovery) -> tuple[str, ...]:
     """One line a server, numbered from 1."""
@@ -26,6 +28,6 @@ def _line(server: FoundServer) -> str:
 
 def nothing_found(seen: Discovery) -> str:
     """What was looked for, and what to do."""
-    looked = " ".join(seen.looked_for)
+    looked = f"Looked for {'; '.join(seen.looked_for)}." if seen.looked_for else ""
     given = "Give a log (kvtui server.log) or an address (kvtui http://host:30000)."
-    return f"No SGLang server was found on this machine. {looked} {given} {WITHOUT}"
+    return " ".join(part for part in (NOTHING, looked, given, WITHOUT) if part)

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from kvtui.domain.process import Discovery, FoundServer, Role, ServerProcess
+from kvtui.domain.process import DEFAULT_PORT, Discovery, FoundServer, Role, ServerProcess
 from kvtui.domain.reading import Known, Missing, Reading, Where
 from kvtui.parse import procfs
 from kvtui.parse.launch import Confines, confines, is_helper, launch_role, read_launch, runs_python, shown_command, title_role
@@ -21,6 +21,7 @@ _NAMES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HOSTNAME", "
 _PREFIXES: Final = ("SGLANG_", "SGL_", "NCCL_", "CUDA_", "PYTORCH_", "TORCH_NCCL_")
 _SECRET_PARTS: Final = ("TOKEN", "KEY", "SECRET", "PASS", "AUTH", "CREDENTIAL")
 _TITLE: Final = 200
+_ELSEWHERE: Final = "a server in a container is seen from the host, not from another container"
 _NOT_OWNER: Final = "run kvtui as root or as the server's user"
 
 
@@ -50,7 +51,10 @@ def discover(proc_root: Path = Path("/proc"), var_log: Path = Path("/var/log")) 
             roles[pid] = role
     groups = _groups(table, roles)
     servers = tuple(_server(table, key, members, roles, places) for key, members in sorted(groups.items()))
-    return Discovery(tuple(server for server in servers if server.processes), _looked_for(len(pids), servers, routers))
+    said = _looked_for(len(pids), servers)
+    if not servers:
+        said += (*_kept_from_us(table, pids), _at_port(table), _ELSEWHERE)
+    return Discovery(tuple(server for server in servers if server.processes), (*said, *_routers(routers)))
 
 
 async def find(worker: DaemonWorker, timeout: float = 5.0, places: Places = Places()) -> Discovery:
@@ -183,7 +187,7 @@ def _own_network(table: ProcessTable, pid: int) -> Reading[bool]:
     return Known(own != ours, None, Where("host", "ns/net"))
 
 
-def _looked_for(count: int, servers: tuple[FoundServer, ...], routers: list[int]) -> tuple[str, ...]:
+def _looked_for(count: int, servers: tuple[FoundServer, ...]) -> tuple[str, ...]:
     said: list[str] = []
     titled = any(process.role == "scheduler" for server in servers for process in server.processes)
     launched = any(isinstance(server.main, Known) for server in servers)
@@ -191,7 +195,26 @@ def _looked_for(count: int, servers: tuple[FoundServer, ...], routers: list[int]
         said.append(f"launch commands (python -m sglang.launch_server, sglang serve): none among {count} processes")
     if not titled:
         said.append(f"process titles (sglang::scheduler, sglang::detokenizer): none among {count} processes")
-    if not servers:
-        said.append("a server in a container is seen from the host, not from another container; another user's only where /proc shows it")
-    said += [f"a router runs here (pid {pid}), which is no engine: give the URL of an engine" for pid in routers[:8]]
     return tuple(said)
+
+
+def _kept_from_us(table: ProcessTable, pids: list[int]) -> tuple[str, ...]:
+    """What the kernel does not show this user."""
+    if 1 not in pids:
+        return (f"other users' processes: {table.root} does not show them; {_NOT_OWNER}",)
+    denied = sum(table.denied(pid) for pid in pids)
+    return (f"{denied} of {len(pids)} processes: their command lines may not be read; {_NOT_OWNER}",) if denied else ()
+
+
+def _at_port(table: ProcessTable) -> str:
+    """What the kernel says of SGLang's own port; nothing is sent there."""
+    found = table.listens(DEFAULT_PORT)
+    if found is None:
+        return f"port {DEFAULT_PORT}, SGLang's own: {table.root}/net/tcp cannot be read"
+    if found:
+        return f"port {DEFAULT_PORT}, SGLang's own: a program that is not seen as SGLang listens there; to ask it, give :{DEFAULT_PORT}"
+    return f"port {DEFAULT_PORT}, SGLang's own: nothing listens there"
+
+
+def _routers(pids: list[int]) -> tuple[str, ...]:
+    return tuple(f"a router runs here (pid {pid}), which is no engine: give the URL of an engine" for pid in pids[:8])

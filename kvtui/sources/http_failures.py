@@ -54,8 +54,7 @@ def _of_connection(chain: list[BaseException], target: str) -> Failure | None:
         if isinstance(error, ConnectionRefusedError):
             return Failure(
                 "refused",
-                f"Nothing listens at {target}: the server is still starting (the port opens after weights and graphs, "
-                "2 to 10 minutes), has ended, or uses another port.",
+                f"Nothing listens at {target}: the server has ended, uses another port or is still starting, for 2 to 10 minutes.",
             )
         if isinstance(error, OSError) and error.errno in _NO_ROUTE:
             return Failure("unreachable", f"{target} cannot be reached from this machine: check the address and the network.")

@@ -10,6 +10,8 @@ from typing import Final
 from kvtui.parse import procfs
 
 _READ: Final = 131_072
+_TABLE: Final = 8_388_608
+"""Bytes read of a table of sockets: 50,000 connections."""
 _STEPS: Final = 64
 """Parents walked at most: a loop in a tree that changes while it is read must end."""
 
@@ -73,6 +75,30 @@ class ProcessTable:
                 return file.read(_READ)
         except OSError:
             return None
+
+    def denied(self, pid: int) -> bool:
+        """True where the kernel keeps the command line of a process from this user."""
+        try:
+            with (self.root / str(pid) / "cmdline").open("rb"):
+                return False
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+
+    def listens(self, port: int) -> bool | None:
+        """True where a program of this network listens at a TCP port, by the kernel's tables; None where none of them can be read."""
+        read = False
+        for name in ("tcp", "tcp6"):
+            try:
+                with (self.root / "net" / name).open("rb") as file:
+                    text = file.read(_TABLE).decode("ascii", "replace")
+            except OSError:
+                continue
+            read = True
+            if procfs.listens(text, port):
+                return True
+        return False if read else None
 
     def link(self, pid: int, name: str) -> str | None:
         """Where a link of a process points; None where it is gone or may not be read."""

@@ -18,7 +18,7 @@ from kvtui.verbs.completion import scenarios, targets
 from kvtui.verbs.configured import CONFIG, configured, of_screen, opened
 from kvtui.verbs.finite import Finite
 from kvtui.verbs.guide import play_demo
-from kvtui.verbs.shared import BOOT, EXIT_USAGE, KEY_FILE, LOG, MODEL, NO_MOUSE, THEME, has_screen, request_of, server_here, unreadable
+from kvtui.verbs.shared import BOOT, EXIT_USAGE, KEY_FILE, LOG, MODEL, NO_MOUSE, THEME, has_screen, request_of, unreadable
 
 if TYPE_CHECKING:
     from kvtui.domain.process import FoundServer
@@ -62,7 +62,11 @@ def console(target: str | None, demo: str | None, speed: float, config: Path | N
 
     try:
         # What a person may have to be asked, or has mistyped, comes before the screen.
-        wanted = target if target is not None else server_here()
+        wanted: str | FoundServer | None = target
+        if wanted is None:
+            from kvtui.verbs.searched import wanted_here
+
+            wanted, options = wanted_here(chosen, options, config, given)
         stdin = _pipe() if target == "-" else None
         make = partial(_open, wanted, stdin, options, chosen.settings)
         there = not isinstance(wanted, str) or is_address(wanted) or wanted == "-" or Path(wanted).exists()

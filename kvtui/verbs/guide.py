@@ -36,6 +36,26 @@ def play_demo(scenario: str, *, speed: float, config: Path | None, given: dict[s
     return run_demo(feed, settings, palettes=user_palettes, target=f"demo {scenario}".rstrip(), write_report=write_report)
 
 
+def play_guide(lesson: str | None, *, config: Path | None, given: dict[str, tuple[object, str] | None]) -> int:
+    """A lesson on the console; None: where the learner left off. Gives the exit status. ``given``: as for ``configured``.
+
+    Raises click.UsageError for a lesson that does not exist.
+    """
+    from kvtui.staging import open_shelf
+
+    try:
+        shelf = open_shelf(lesson)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    needs_terminal("A lesson")
+    settings = configured(config, screen=True, **given).settings
+    from kvtui.learn import run_guide
+    from kvtui.sources.report_file import write_report
+    from kvtui.sources.user_palettes import user_palettes
+
+    return run_guide(shelf, settings, palettes=user_palettes, write_report=write_report)
+
+
 @click.command(short_help="Learn triage on a simulated server.")
 @click.argument("lesson", required=False, shell_complete=lessons_named)
 @click.option("--list", "listing", is_flag=True, help="Name the lessons, and say which are done.")
@@ -48,7 +68,7 @@ def guide(lesson: str | None, listing: bool, theme: str | None, no_mouse: bool, 
     Needs no server and no GPU. Your place is kept; the keys stand below each card.
     """
     from kvtui.guide.card import listed
-    from kvtui.staging import lessons, open_shelf, saved_progress
+    from kvtui.staging import lessons, saved_progress
 
     if listing:
         progress = saved_progress()
@@ -57,14 +77,4 @@ def guide(lesson: str | None, listing: bool, theme: str | None, no_mouse: bool, 
             state = "done" if kept is not None and kept.finished else f"at step {kept.at + 1}" if kept is not None and kept.at else ""
             click.echo(f"{one.id:<24} {listed(one)}{f'  [{state}]' if state else ''}")
         return
-    try:
-        shelf = open_shelf(lesson)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    needs_terminal("A lesson")
-    settings = configured(config, screen=True, **of_screen(theme, no_mouse=no_mouse)).settings
-    from kvtui.learn import run_guide
-    from kvtui.sources.report_file import write_report
-    from kvtui.sources.user_palettes import user_palettes
-
-    sys.exit(run_guide(shelf, settings, palettes=user_palettes, write_report=write_report))
+    sys.exit(play_guide(lesson, config=config, given=of_screen(theme, no_mouse=no_mouse)))

@@ -13,7 +13,7 @@ from kvtui.present.terminal import PALETTES
 from kvtui.verbs.palette_name import PaletteName
 
 if TYPE_CHECKING:
-    from kvtui.domain.process import FoundServer
+    from kvtui.domain.process import Discovery, FoundServer
     from kvtui.domain.settings import Settings
     from kvtui.wiring import Request
 
@@ -57,8 +57,8 @@ def request_of(target: str | FoundServer | None, options: dict[str, Any], settin
     return Request(wanted, options["model"], options["boot"], key, options.get("seconds"), log=options["log"], settings=settings)
 
 
-def server_here() -> FoundServer:
-    """The server that runs on this machine; asks which where there are several.
+def server_here(seen: Discovery | None = None) -> FoundServer:
+    """The server that runs on this machine; asks which where there are several. ``seen``: what was found, where that is known.
 
     Raises sources.errors.Unreadable where there is none, or several and nobody to ask.
     """
@@ -66,7 +66,7 @@ def server_here() -> FoundServer:
     from kvtui.sources.discovery import discover
     from kvtui.sources.errors import Unreadable
 
-    seen = discover()
+    seen = seen if seen is not None else discover()
     if not seen.servers:
         raise Unreadable(nothing_found(seen))
     if len(seen.servers) == 1:

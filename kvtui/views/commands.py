@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from textual.binding import Binding
 
-Scope = Literal["app", "main", "formula", "options", "text", "timeline", "boots", "ask", "demo", "lesson", "card"]
+Scope = Literal["app", "main", "formula", "options", "text", "timeline", "boots", "ask", "demo", "lesson", "card", "search"]
 SECTIONS: Final[dict[Scope, str]] = {
     "app": "Everywhere",
     "main": "Main screen",
@@ -20,6 +20,7 @@ SECTIONS: Final[dict[Scope, str]] = {
     "demo": "Demo: the server is simulated",
     "lesson": "Lesson",
     "card": "The card of a lesson",
+    "search": "No server found, or several",
 }
 
 
@@ -172,6 +173,13 @@ COMMANDS: Final = (
     Command("card-down", "card", ("down", "j"), "↓", "down", "point at the answer below", "point(1)"),
     Command("card-page-up", "card", ("pageup",), "PgUp", "page up", "scroll a long card", "scroll_card(-1)"),
     Command("card-page-down", "card", ("pagedown", "space"), "PgDn", "page down", "scroll a long card", "scroll_card(1)"),
+    Command("search-up", "search", ("up", "k"), "↑", "up", "the server above", "move(-1)"),
+    Command("search-down", "search", ("down", "j"), "↓", "down", "the server below", "move(1)"),
+    Command("search-open", "search", ("enter",), "⏎", "open", "the console on that server", "open"),
+    Command("search-again", "search", ("r",), "r", "look again", "at once; a server that appears opens by itself", "again"),
+    Command("search-type", "search", ("t", "slash"), "t", "type", "an address or the path of a log", "type"),
+    Command("search-demo", "search", ("d",), "d", "demo", "the console on a simulated server", "demo"),
+    Command("search-guide", "search", ("g",), "g", "guide", "eight lessons of triage on simulated servers", "guide"),
     Command(
         "scrub-back",
         "app",

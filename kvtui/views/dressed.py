@@ -30,6 +30,12 @@ FindPalettes = Callable[[], "tuple[PaletteFile, ...]"]
 """Reads the palettes of the user."""
 
 
+def paint_on_terminal() -> None:
+    """Before an app runs: Textual paints on standard error, which a person may have sent to a file."""
+    if sys.__stderr__ is not None and not sys.__stderr__.isatty():
+        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
+
+
 class DressedApp(HangupApp):
     """The part of the console that dresses it; the rest is ``kvtui.app``."""
 

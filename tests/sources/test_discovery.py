@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from fake_proc import FakeProc
@@ -229,6 +230,44 @@ def test_nothing_found_says_what_was_looked_for(proc):
     proc.add(70, ["python3", "-m", "sglang_router.launch_router"])
     assert "a router runs here (pid 70)" in look(proc).looked_for[-1]
     assert "cannot be read" in discover(proc.root / "none").looked_for[0]
+
+
+LISTENS = "  0: 00000000:7530 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0\n"
+CONNECTED = "  1: 0100007F:9C40 0100007F:7530 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0\n"
+CLIENT = "  2: 0100007F:7530 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0\n"
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({}, "/net/tcp cannot be read"),
+        ({"tcp": CONNECTED + CLIENT + "  3:\n"}, "nothing listens there"),
+        ({"tcp": CONNECTED + LISTENS}, "to ask it, give :30000"),
+        ({"tcp": CONNECTED, "tcp6": LISTENS.replace("00000000:7530", "0" * 32 + ":7530")}, "to ask it, give :30000"),
+    ],
+)
+def test_the_port_that_nothing_is_seen_at_is_looked_up_and_not_asked(proc, tables, said):
+    (proc.root / "net").mkdir()
+    for name, rows in tables.items():
+        (proc.root / "net" / name).write_text(f"  sl  local_address rem_address   st tx_queue\n{rows}")
+    (line,) = [line for line in look(proc).looked_for if line.startswith("port 30000")]
+    assert said in line
+
+
+def test_what_the_kernel_keeps_from_this_user_is_said(proc, monkeypatch):
+    opened = Path.open
+
+    def guarded(path, *args, **named):
+        if path.match("90/cmdline"):
+            raise PermissionError(1, "hidden")
+        return opened(path, *args, **named)
+
+    proc.add(90, ["a"])
+    assert not [line for line in look(proc).looked_for if "may not be read" in line]
+    monkeypatch.setattr(Path, "open", guarded)
+    assert "1 of 2 processes: their command lines may not be read; run kvtui as root or as the server's user" in look(proc).looked_for
+    shutil.rmtree(proc.root / "1")
+    assert any(line.startswith("other users' processes") for line in look(proc).looked_for)
 
 
 def test_hostile_processes(proc):
