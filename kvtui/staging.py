@@ -66,8 +66,13 @@ def open_shelf(wanted: str | None, *, path: Path | None = None, clock: Clock | N
         progress=progress,
         play=resume(found, progress),
         open_stage=lambda scenario, speed: open_demo(scenario, speed=speed, clock=clock, named=False),
-        keep=lambda told: write_state(file, dumped(told)),
+        keep=lambda told: write_state(file, dumped(_beside(saved_progress(file), progress, told))),
     )
+
+
+def _beside(kept: Progress, before: Progress, now: Progress) -> Progress:
+    """What the file holds, with what was played here: another console may have written its own lessons meanwhile."""
+    return {**kept, **{name: one for name, one in now.items() if one != before.get(name)}}
 
 
 def _named(every: tuple[Lesson, ...], wanted: str) -> Lesson:

@@ -108,13 +108,15 @@ def _app(picture: Picture, folder: Path) -> KvtuiApp:
 
 
 async def _press(app: KvtuiApp, pilot: Pilot[None], key: str) -> None:
-    """Press a key and wait for what comes of it: simulated time that goes by, a twin that plays."""
+    """Press a key and wait for what comes of it: simulated time that goes by, verdicts of the time before, a twin that plays."""
     state = app.view_state
     before = state.analysis.frame.now if state is not None else None
     await pilot.press(key)
     await pilot.pause()
     if key == "N":
         await _until(pilot, lambda: app.view_state is not None and app.view_state.analysis.frame.now != before)
+    await _until(pilot, lambda: all(worker.is_finished for worker in app.workers if worker.group == "past"))
+    await pilot.pause()
     screen = app.screen
     if isinstance(screen, SimulationScreen):
         await _until(pilot, lambda: screen.done)

@@ -82,7 +82,7 @@ def _fraction(boot: Boot, pre: Reading[float], post: Reading[float], kv: Reading
         value = 1 - (post.value - taken) / pre.value
         if 0 < value < 1 and post.value > taken:
             return Known(round(value, 4), None, Where("formula", "worked out: 1 − (post − pool) / pre"))
-    return Missing("the log does not show it")
+    return Missing("nothing that was read says it")
 
 
 def _budget(boot: Boot, identity: Identity, release: Release | None, choice: Choice) -> Reading[float]:
@@ -104,7 +104,7 @@ def _implied_free(boot: Boot, pool: Reading[float], fraction: Reading[float], re
 
     Follows from the law with nothing else on the GPU's account; a draft, a state pool or a cap breaks it.
     """
-    unknown = Missing("only the log tells it"), Missing("only the log tells it")
+    unknown = Missing("only the log of the start tells it"), Missing("only the log of the start tells it")
     weights = memory_facts.weights(boot, draft=False)
     if not (isinstance(weights, Known) and isinstance(pool, Known) and isinstance(fraction, Known)):
         return unknown

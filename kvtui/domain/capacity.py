@@ -22,7 +22,7 @@ def tokens_reported(boot: Boot) -> Reading[int]:
                 return Known(pool.tokens, None, pool.where)
     if split is not None:
         return Known(split.full_tokens, None, split.where)
-    return Missing("the log has no max_total_num_tokens line and no pool line with tokens")
+    return Missing("no max_total_num_tokens and no pool with its tokens was read")
 
 
 def swa_tokens(boot: Boot) -> Reading[int]:
@@ -79,7 +79,7 @@ def context_len(boot: Boot) -> Reading[int]:
     value = boot.number("context_length")
     if value is not None and value > 0:
         return Known(int(value), None, boot.settings["context_length"].where)
-    return Missing("the log does not show the context length")
+    return Missing("nothing that was read says the context length")
 
 
 def request_table(cap: Reading[int], context: Reading[int], draft_tokens: float | None) -> Reading[float]:

@@ -184,4 +184,4 @@ def page_size(boot: Boot, reported: Reading[int]) -> Reading[int]:
         return Known(int(found), None, boot.settings["page_size"].where)
     if isinstance(reported, Known) and reported.value % 16:
         return Known(1, None, Where("formula", "the pool is no multiple of a larger page"))
-    return Missing("the log does not show it")
+    return Missing("nothing that was read says it")

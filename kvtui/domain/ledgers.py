@@ -6,8 +6,9 @@ and says so; what was spent between two logged measurements without a line of it
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kvtui.domain.account import Account
@@ -19,6 +20,8 @@ from kvtui.domain.samples import Timeline
 
 MOST_GIB = float(1 << 20)
 """No GPU holds a PiB; larger figures are not memory."""
+_MOST_GPUS: Final = 256
+"""GPUs that one reply is drawn for at most."""
 _NEWEST: Final = 4_096
 """Samples that are looked at for the newest of each rank."""
 
@@ -101,21 +104,21 @@ def _parts(told: _Told, total: float) -> tuple[Part, ...]:
         if size is not None and size > 0:
             parts.append(Part(kind, size, detail))
 
-    put("weights", told.weights, "weights of the target model")
-    put("state", told.state, "state pool of linear-attention layers")
-    put("kv", told.kv, "KV pool of the target model")
+    put("weights", told.weights, "of the target model")
+    put("state", told.state, "of linear-attention layers")
+    put("kv", told.kv, "of the target model")
     draft = (told.draft or 0.0) + (told.draft_kv or 0.0)
-    put("draft", draft, "draft weights and draft KV")
-    put("graphs", told.graphs, "captured CUDA graphs")
+    put("draft", draft, "its weights and its KV")
+    put("graphs", told.graphs, "captured batches")
     known = sum(part.gib for part in parts)
     free = told.free
     rest = total - known
     if free is None:
-        put("unknown", rest, "nothing read says what is free")
+        put("unknown", rest, "nothing says what is free")
     else:
         free = max(0.0, min(free, rest))
         kind: PartKind = "other" if None not in (told.weights, told.kv) else "unknown"
-        text = "request table, attention workspaces, activations" if kind == "other" else "not told by what was read"
+        text = "workspaces, activations" if kind == "other" else "not told by what was read"
         put(kind, rest - free, text)
         put("free", free, "free when the start ended")
     if rest < 0:
@@ -138,7 +141,7 @@ def used_share(frame_usage: float | None, account: Account) -> Reading[float]:
 
 
 def ledgers(boot: Boot, account: Account, timeline: Timeline) -> tuple[GpuLedger, ...]:
-    """One ledger for each rank that printed memory lines, in rank order; each with the newest use of its own replica's pool."""
+    """One ledger for each GPU that was told of, in rank order; each with the newest use of its own replica's pool."""
     bars = []
     usage = _usage(timeline)
     for memory in sorted(measured(boot), key=lambda m: m.rank.sort_key):
@@ -149,17 +152,34 @@ def ledgers(boot: Boot, account: Account, timeline: Timeline) -> tuple[GpuLedger
             total = sized or None
         if total is None or not 0 < total < MOST_GIB:
             continue
-        bars.append(
-            GpuLedger(
-                label=memory.rank.label or "GPU",
-                total_gib=total,
-                total_is_device=False,
-                total_is_pre=told.pre is not None,
-                parts=_parts(told, total),
-                kv_used_share=used_share(usage.get(memory.rank.dp or 0), account),
-            )
-        )
+        parts, share = _parts(told, total), used_share(usage.get(memory.rank.dp or 0), account)
+        bars += [
+            GpuLedger(label, total, total_is_device=False, total_is_pre=told.pre is not None, parts=parts, kv_used_share=share)
+            for label in _labels(boot, memory)
+        ]
     return tuple(bars)
+
+
+def _labels(boot: Boot, memory: RankMemory) -> tuple[str, ...]:
+    """What the GPUs are called that a rank's figures hold for.
+
+    A log has lines of each rank; a server's reply speaks of the first GPU of a replica, which the others hardly differ from.
+    """
+    rank = memory.rank
+    if memory.final is None or memory.final.where.kind != "http" or rank.tp is not None or rank.pp is not None:
+        return (rank.label or "GPU",)
+    tensor, stages, replicas = (_size(boot, name) for name in ("tp_size", "pp_size", "dp_size"))
+    if boot.switch("enable_dp_attention"):
+        tensor = max(1, tensor // replicas)
+    if tensor * stages == 1:
+        return (rank.label or "GPU",)
+    ranks = (replace(rank, pp=pp if stages > 1 else None, tp=tp if tensor > 1 else None) for pp in range(stages) for tp in range(tensor))
+    return tuple(each.label for each in itertools.islice(ranks, _MOST_GPUS))
+
+
+def _size(boot: Boot, name: str) -> int:
+    size = boot.number(name)
+    return int(size) if size is not None and 1 <= size < 1 << 20 else 1
 
 
 def _usage(timeline: Timeline) -> dict[int, float]:

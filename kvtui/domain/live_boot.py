@@ -22,7 +22,7 @@ from kvtui.domain.scrape import Scrape
 
 _INFO: Final = Where("http", "/server_info")
 _METRICS: Final = Where("http", "/metrics")
-_NO_LOG: Final = Missing("only the log tells it, and no log is read")
+_NO_LOG: Final = Missing("only the log of the start tells it, and none is read")
 _LATENT: Final = {Attention.MLA, Attention.DSA}
 _DECIMALS: Final = 0.005
 """Half a unit in the last place of a size that ``/server_info`` gives, GiB."""

@@ -68,15 +68,15 @@ def _parts(gpu: Gpu, memory: GpuMemory, found: FoundServer | None, account: Acco
                 left -= part
 
     take("context", account.context_gib, "CUDA context and NCCL")
-    take("weights", account.weights_gib, "weights of the target model")
-    take("state", account.state_gib, "state pool")
-    take("kv", account.kv_gib, "KV pool of the target model")
+    take("weights", account.weights_gib, "of the target model")
+    take("state", account.state_gib, "of linear-attention layers")
+    take("kv", account.kv_gib, "of the target model")
     draft = [r.value for r in (account.draft_weights_gib, account.draft_kv_gib) if isinstance(r, Known)]
-    take("draft", Known(sum(draft)) if draft else Missing("none"), "draft weights and draft KV")
-    take("graphs", account.graphs_gib, "captured CUDA graphs")
+    take("draft", Known(sum(draft)) if draft else Missing("none"), "its weights and its KV")
+    take("graphs", account.graphs_gib, "captured batches")
     known = isinstance(account.weights_gib, Known) and isinstance(account.kv_gib, Known)
     if left > 0:
-        detail = "workspaces, activations, caches of the allocator" if known else "held by processes; what is in it is not told"
+        detail = "workspaces, activations, allocator" if known else "held by processes; what is in it is not told"
         parts.append(Part("other" if known else "unknown", left, detail))
     if reserved > 0:
         parts.append(Part("other", reserved, "reserved by the driver"))

@@ -8,15 +8,17 @@ from typing import Final, Literal
 from kvtui.guide.facts import Facts
 from kvtui.guide.fill import fill
 from kvtui.guide.lesson import Ask, Lesson
-from kvtui.guide.play import Feedback, Mark, Play, result
+from kvtui.guide.play import RIGHT, Feedback, Mark, Play, result
 
 ChoiceState = Literal["open", "pointed", "right"]
-GO_ON: Final = "⏎ go on · ⌫ back · G hide"
+_BACK: Final = "{key:card-back} back"
+_ASKED: Final = f"{{key:hint}} hint · {_BACK}"
+GO_ON: Final = f"{{key:card-reply}} go on · {_BACK} · {{key:lesson}} hide"
 KEYS: Final = {
-    "choose": "↑↓ · ⏎ answer · H hint · ⌫ back",
-    "number": "0–9 · ⏎ answer · H hint · ⌫ back",
-    "move": "←→ · ⏎ done · H hint · ⌫ back",
-    "do": "⏎ done · H hint · ⌫ back",
+    "choose": f"{{key:card-up}}{{key:card-down}} · {{key:card-reply}} answer · {_ASKED}",
+    "number": f"0–9 · {{key:card-reply}} answer · {_ASKED}",
+    "move": f"{{key:lower}}{{key:raise}} · {{key:card-reply}} done · {_ASKED}",
+    "do": f"{{key:card-reply}} done · {_ASKED}",
 }
 
 
@@ -34,6 +36,7 @@ class Card:
     hints: tuple[str, ...] = ()
     feedback: Feedback | None = None
     keys: str = GO_ON
+    """Which key does what, apart by " · ", the most needed first; the keys are still to be named, as in the texts."""
 
 
 def card(play: Play, facts: Facts | None, *, pointed: int = 0, entry: str = "") -> Card:
@@ -49,7 +52,7 @@ def card(play: Play, facts: Facts | None, *, pointed: int = 0, entry: str = "") 
     mark = play.mark(step)
     feedback = play.feedback
     if feedback is None and mark.done:
-        feedback = Feedback(right=True, text=fill(ask.after, facts))
+        feedback = Feedback(right=True, text=fill(ask.after, facts), opening="" if mark.told else RIGHT)
     return Card(
         heading=heading,
         title=step.title,
@@ -86,7 +89,7 @@ def _end(play: Play) -> Card:
         heading=f"Lesson {play.lesson.number} · the end · {play.lesson.title}",
         title="Done",
         paragraphs=tuple(lines),
-        keys="⏎ next lesson · R again · q quit",
+        keys="{key:card-reply} next lesson · {key:again} again · {key:quit} quit",
     )
 
 

@@ -1,6 +1,7 @@
 """The numbers of a lesson: named figures of an analysis and of the formula. Nothing here is written down beforehand.
 
 A name may carry an argument: ``pool@0.95`` is the pool at that fraction, ``tokens:fp8-kv`` the pool after that option.
+``key:hint`` is no figure: the key of that command, which only the screen knows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from kvtui.domain.units import GB, GIB
 from kvtui.domain.what_if import headroom_at, tokens_at
 
 NAME: Final = re.compile(r"[a-z0-9_]+(?:@[0-9]{1,3}(?:\.[0-9]{1,4})?|:[a-z0-9-]{1,40})?")
+KEY: Final = "key"
 _WRONG_CELL: Final = 136
 """Bytes a token in a founding text (facts/diagnoses.md 5); off by a factor of 517."""
 
@@ -68,10 +70,12 @@ def split(name: str) -> tuple[str, str]:
 
 
 def exists(name: str) -> bool:
-    """True for a name that ``Facts.value`` knows."""
+    """True for a name that ``Facts.value`` knows, and for a key."""
     base, argument = split(name)
     if NAME.fullmatch(name) is None:
         return False
+    if base == KEY and ":" in name:
+        return bool(argument)
     if (base in _AT or base in _PACE) and "@" in name:
         return bool(argument)
     if base in _OF and ":" in name:
@@ -125,7 +129,8 @@ def _card_pool(account: Account, card_gib: float) -> float | None:
 
 def _fits(facts: Facts) -> float | None:
     pool, size = _known(facts.analysis.account.tokens_reported), _load("resident")(facts)
-    return pool / size if pool is not None and size else None
+    # Whole requests: of the last one only a part would fit.
+    return float(pool // size) if pool is not None and size else None
 
 
 def _nominal(account: Account, ratio: float) -> float | None:

@@ -1,11 +1,14 @@
-"""Placeholders of a lesson's texts: ``{pool}`` becomes the figure of that name."""
+"""Placeholders of a lesson's texts: ``{pool}`` becomes the figure of that name, ``{key:hint}`` the key of that command."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kvtui.guide.facts import NAME, Facts
+from kvtui.guide.facts import KEY, NAME, Facts, split
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PLACE: Final = re.compile(r"\{(" + NAME.pattern + r")\}")
 MOST_WORDS: Final = 120
@@ -18,8 +21,19 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def fill(text: str, facts: Facts | None) -> str:
-    """The text with its figures; an ellipsis stands for each while nothing has been read."""
-    return _PLACE.sub(lambda found: facts.shown(found[1]) if facts is not None else "…", text)
+    """The text with its figures, its keys still to be named; an ellipsis stands for each figure while nothing has been read."""
+
+    def put(found: re.Match[str]) -> str:
+        if split(found[1])[0] == KEY:
+            return found[0]
+        return facts.shown(found[1]) if facts is not None else "…"
+
+    return _PLACE.sub(put, text)
+
+
+def name_keys(text: str, keys: Mapping[str, str]) -> str:
+    """The text with its keys, by the command's id. Raises KeyError for a command that does not exist."""
+    return _PLACE.sub(lambda found: keys[split(found[1])[1]] if split(found[1])[0] == KEY else found[0], text)
 
 
 def number(text: str, facts: Facts) -> float | None:

@@ -16,6 +16,8 @@ Reply = Union[int, str, None]
 NOT_A_NUMBER: Final = "Type a number, such as 259,871 or 260k."
 _SLACK: Final = 0.03
 """How near a wrong number must be to be recognised as a known mistake, relative."""
+RIGHT: Final = "Right."
+_WRONG: Final = {"choose": "Not that.", "number": "Not that.", "move": "Not yet.", "do": "Not yet."}
 UNREAD: Final = "Nothing has been read yet: wait a moment."
 
 
@@ -38,6 +40,8 @@ class Feedback:
 
     right: bool
     text: str
+    opening: str = ""
+    """The word before the text; empty: no judgement, for what is no reply or was told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,8 @@ def answer(play: Play, reply: Reply, facts: Facts | None) -> Play:
         return replace(play, feedback=Feedback(right=False, text=said))
     mark = play.mark(step)
     mark = replace(mark, done=True) if right else replace(mark, tries=mark.tries + 1)
-    return replace(play, marks=_with(play, step, mark), feedback=Feedback(right, fill(said, facts)))
+    feedback = Feedback(right, fill(said, facts), RIGHT if right else _WRONG[step.ask.kind])
+    return replace(play, marks=_with(play, step, mark), feedback=feedback)
 
 
 def _judge(ask: Ask, reply: Reply, facts: Facts) -> tuple[bool | None, str]:
@@ -187,7 +192,7 @@ def told(ask: Ask) -> str:
         return " ".join(f"The answer: {choice.text} {choice.why}" for choice in ask.choices if choice.right)
     if ask.kind == "number":
         shown = ask.answer if ask.answer[:1].isdigit() else f"{{{ask.answer}}}"
-        return f"The answer: {shown} {ask.unit}."
+        return f"The answer: {shown}{'' if ask.unit == '%' else ' '}{ask.unit}."
     return "Skipped."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,12 +13,17 @@ from kvtui.domain.reading import Known, Missing
 from kvtui.domain.samples import DECODE, Timeline
 from kvtui.present import glyphs
 from kvtui.present.figures import NONE, fraction, gib, signed_pct, stamp, tokens, version_text
-from kvtui.present.line import BLANK, Line, Span, clean, clip_line, pad, pad_left
+from kvtui.present.line import BLANK, Line, Span, cells, clean, clip, clip_line, pad, pad_left
 from kvtui.present.readings import finite, text_or
 
 NOT_SET: Final = "not shown"
 UNSEEN: Final = "not read: choose that boot once"
+GAP: Final = 2
+"""Blank columns between two columns."""
 NAME: Final = 34
+"""Columns of a setting's name at most."""
+NARROWEST: Final = 12
+"""Columns of one boot at least, where its values are longer."""
 WIDEST: Final = 44
 """Columns of one boot at most: beyond, the eye loses the row."""
 
@@ -132,7 +137,7 @@ def _loads(loads: Mapping[int, Load | None], left: int, right: int) -> list[Diff
     rows: list[Difference] = []
     for name, attribute, digits in (("running", "running", 0), ("queued", "queued", 0), ("KV usage", "usage", 2), ("tok/s", "tok_s", 0)):
         a, b = (_load(loads, index, attribute, digits) for index in (left, right))
-        rows.append(Difference(f"load: {name}", a, b, "means of decode lines" if not rows else _change(loads, left, right, attribute)))
+        rows.append(Difference(f"load: {name}", a, b, "mean" if not rows else _change(loads, left, right, attribute)))
     # Two boots without any reading say it once, not in four rows.
     return rows if any(r.left != r.right for r in rows) else [Difference("load", rows[0].left, rows[0].right)]
 
@@ -157,12 +162,17 @@ def _load(loads: Mapping[int, Load | None], index: int, attribute: str, digits: 
 
 def table(boots: tuple[Boot, ...], chosen: int, marked: frozenset[int], selected: int, width: int) -> tuple[Line, ...]:
     """The boots, newest last, one line each below a heading."""
-    head = "     " + pad("begun", 21) + pad("SGLang", 12) + pad("fraction", 11) + pad_left("pool, tokens", 14) + "  state"
-    lines: list[Line] = [(Span(head, "dim"),)]
-    for position, boot in enumerate(boots):
-        row = facts(boot)
+    rows = tuple(facts(boot) for boot in boots)
+    begun, version, set_to = (
+        _column(name, (getattr(row, field) for row in rows))
+        for name, field in (("begun", "begun"), ("SGLang", "version"), ("fraction", "fraction"))
+    )
+    pool = _column("pool, tokens", (row.pool for row in rows)) - GAP
+    head = " " * 5 + pad("begun", begun) + pad("SGLang", version) + pad("fraction", set_to) + pad_left("pool, tokens", pool) + "  state"
+    lines: list[Line] = [clip_line((Span(head, "dim"),), width)]
+    for position, row in enumerate(rows):
         shown = position == chosen % len(boots)
-        said = pad(row.begun, 21) + pad(row.version, 12) + pad(row.fraction, 11) + pad_left(row.pool, 14)
+        said = pad(row.begun, begun) + pad(row.version, version) + pad(row.fraction, set_to) + pad_left(row.pool, pool)
         lines.append(
             clip_line(
                 (
@@ -181,19 +191,41 @@ def table(boots: tuple[Boot, ...], chosen: int, marked: frozenset[int], selected
 
 def comparison(left: Boot, right: Boot, loads: Mapping[int, Load | None], width: int) -> tuple[Line, ...]:
     """Two boots side by side, only what differs."""
-    column = max(12, min(WIDEST, (width - NAME - 22) // 2))
-    lines: list[Line] = [
-        (Span(pad("what differs", NAME) + pad(f"boot {left.index + 1}", column) + pad(f"boot {right.index + 1}", column), "dim"),),
-        BLANK,
-    ]
-    lines += [clip_line(_difference(difference, column), width) for difference in compare(left, right, loads)]
+    found = compare(left, right, loads)
+    name = min(NAME, _column("what differs", (clean(one.name, 100) for one in found)))
+    note = max((cells(one.note) for one in found), default=0)
+    wants = (
+        _column(f"boot {left.index + 1}", (one.left for one in found)),
+        _column(f"boot {right.index + 1}", (one.right for one in found)),
+    )
+    columns = _shared(wants, width - name - note)
+    head = pad("what differs", name) + pad(f"boot {left.index + 1}", columns[0]) + pad(f"boot {right.index + 1}", columns[1])
+    lines: list[Line] = [clip_line((Span(head, "dim"),), width), BLANK]
+    lines += [clip_line(_difference(difference, name, columns), width) for difference in found]
     return tuple(lines)
 
 
-def _difference(difference: Difference, column: int) -> Line:
+def _column(heading: str, texts: Iterable[str]) -> int:
+    """Columns of a heading and of all that stands below it, with the gap to the next."""
+    return max(cells(heading), *(cells(text) for text in texts), 0) + GAP
+
+
+def _shared(wants: tuple[int, int], room: int) -> tuple[int, int]:
+    """Columns of two boots in ``room``: what each wants, else what the shorter leaves to the longer."""
+    left, right = (min(WIDEST, want) for want in wants)
+    half = max(NARROWEST, room // 2)
+    if left + right <= room:
+        return left, right
+    if left <= half:
+        return left, max(half, room - left)
+    return (max(half, room - right), right) if right <= half else (half, half)
+
+
+def _difference(difference: Difference, name: int, columns: tuple[int, int]) -> Line:
+    left, right = columns
     return (
-        Span(pad(clean(difference.name, 100), NAME), "label"),
-        Span(pad(difference.left, column - 1) + " "),
-        Span(pad(difference.right, column - 1) + " ", "changed"),
+        Span(pad(clip(clean(difference.name, 100), name - 1), name), "label"),
+        Span(pad(clip(difference.left, left - GAP), left)),
+        Span(pad(clip(difference.right, right - GAP), right), "changed"),
         Span(difference.note, "dim"),
     )

@@ -97,7 +97,8 @@ def load_series(told: History) -> tuple[Series, ...]:
 
 
 def _strokes(told: History, running: Points, queued: Points) -> tuple[Series, ...]:
-    return (Series("running + queued", "label", told.line(stacked(running, queued))), Series("running", "kv-used", told.line(running)))
+    whole = Series("running + queued", "label", told.line(stacked(running, queued)))
+    return (whole, Series("running", "kv-used", told.line(running), heavy=True))
 
 
 def _same(old: History, new: History) -> bool:

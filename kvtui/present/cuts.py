@@ -15,23 +15,9 @@ from kvtui.domain.account import WhatIf
 from kvtui.domain.frame import Analysis
 from kvtui.domain.ledger import GpuLedger, PartKind
 from kvtui.domain.reading import Known
+from kvtui.present.glyphs import EIGHTHS, FILLS
 from kvtui.present.line import Edge, Line, Span, Tone
 
-EIGHTHS: Final = "▏▎▍▌▋▊▉"
-FILLS: Final[dict[Tone, tuple[str, str]]] = {
-    "context": ("≡", "CUDA context"),
-    "weights": ("█", "weights"),
-    "kv-used": ("▓", "KV used"),
-    "kv-free": ("░", "KV free"),
-    "state": ("▞", "state pool"),
-    "draft": ("▚", "draft"),
-    "graphs": ("▒", "graphs"),
-    "other": (":", "other"),
-    "processes": ("x", "other processes"),
-    "unknown": ("?", "unknown"),
-    "free": ("·", "free"),
-}
-"""Glyph and word of each part."""
 KINDS: Final[dict[PartKind, Tone]] = {
     "context": "context",
     "weights": "weights",

@@ -20,7 +20,9 @@ def tokens(value: float) -> str:
 
 
 def gib(value: float) -> str:
-    """``21.71``: two decimals, as SGLang logs them."""
+    """``21.71``: two decimals, as SGLang logs them; ``0.0041`` for the pool of a tiny model, which two would call nothing."""
+    if 1e-4 <= abs(value) < 0.00995:
+        return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
     return f"{value:,.2f}"
 
 

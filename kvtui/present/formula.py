@@ -235,7 +235,7 @@ def _pools(account: Account) -> list[Line]:
     lines: list[Line] = []
     swa, slots, cap = finite(account.swa_tokens), finite(account.state_slots), finite(account.cap_tokens)
     if swa is not None:
-        lines.append(_row("  sliding window pool", tokens(swa), (Span("tokens", "dim"),)))
+        lines.append(_row("  sliding window", tokens(swa), (Span("tokens", "dim"),)))
     if slots is not None:
         size = finite(account.state_gib)
         lines.append(_row("  state slots", tokens(slots), (Span(f"{gib(size)} GiB" if size is not None else "", "dim"),)))

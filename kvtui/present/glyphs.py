@@ -12,6 +12,22 @@ if TYPE_CHECKING:
     from kvtui.domain.frame import SourceState
 
 BLOCKS: Final = "▁▂▃▄▅▆▇█"
+EIGHTHS: Final = "▏▎▍▌▋▊▉"
+"""A cell from the left, an eighth to seven."""
+FILLS: Final[dict[Tone, tuple[str, str]]] = {
+    "context": ("≡", "CUDA context"),
+    "weights": ("█", "weights"),
+    "kv-used": ("▓", "KV used"),
+    "kv-free": ("░", "KV free"),
+    "state": ("▞", "state pool"),
+    "draft": ("▚", "draft"),
+    "graphs": ("▒", "graphs"),
+    "other": (":", "other"),
+    "processes": ("x", "other processes"),
+    "unknown": ("?", "unknown"),
+    "free": ("·", "free"),
+}
+"""Glyph and word of each part of a memory bar."""
 GOOD: Final = "✓"
 BAD: Final = "✖"
 WARN: Final = "▲"

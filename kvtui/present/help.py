@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kvtui.present.glossary import WORDS
-from kvtui.present.line import BLANK, Line, Span, pad, wrap
+from kvtui.present.line import BLANK, Line, Span, cells, pad, wrap
 
 MARKS: Final = (
     ("✓ ▲ ✖", "good, doubtful, bad; beside a verdict, how sure it is: ✖ high, ▲ medium, ? low."),
@@ -26,16 +26,23 @@ def help_lines(keys: Iterable[tuple[str, tuple[tuple[str, str, str], ...]]], wid
     ``keys``: sections of (keys, title, help), as the commands define them.
     """
     lines: list[Line] = [(Span(part),) for part in wrap(ABOUT, width)]
-    for section, commands in keys:
+    sections = tuple(keys)
+    column = _column(key for _, commands in sections for key, _, _ in commands)
+    for section, commands in sections:
         lines += [BLANK, (Span(section, "strong"),)]
         for key, title, text in commands:
-            lines += _entry(key, f"{title}: {text}" if text else title, width, 18)
+            lines += _entry(key, f"{title}: {text}" if text else title, width, column)
     words = tuple((entry.word, entry.text) for entry in WORDS)
+    column = _column(name for name, _ in (*words, *MARKS))
     for section, rows in (("Words", words), ("Signs", MARKS)):
         lines += [BLANK, (Span(section, "strong"),)]
         for name, text in rows:
-            lines += _entry(name, text, width, 22)
+            lines += _entry(name, text, width, column)
     return tuple(lines)
+
+
+def _column(names: Iterable[str]) -> int:
+    return max((cells(name) for name in names), default=0) + 2
 
 
 def _entry(name: str, text: str, width: int, column: int) -> list[Line]:

@@ -14,7 +14,7 @@ from kvtui.domain.reading import Known, Reading
 from kvtui.domain.units import duration, gib
 from kvtui.present import glyphs
 from kvtui.present.figures import NONE
-from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, line_cells, pad, pad_left, wrap
+from kvtui.present.line import BLANK, Line, Span, Tone, cells, clean, clip, clip_line, line_cells, pad, pad_left, wrap
 from kvtui.present.state import ViewState
 
 _ORDINARY: Final = frozenset(("software power cap", "idle"))
@@ -128,6 +128,8 @@ def _gpu(gpu: Gpu, width: int) -> list[Line]:
     busy = f"{_number(gpu.utilisation, '%')} busy"
     power, clocks = _number(gpu.power, " W", gpu.power_limit), _number(gpu.clocks.sm, " MHz", gpu.clocks.sm_max)
     figures = " · ".join((busy, power, _number(gpu.temperature, " °C"), clocks))
+    # Of a name its end is told best without; of a figure nothing is.
+    name = clip(name, max(8, width - 10 - cells(used)))
     head: Line = (Span(pad(gpu.label, 8), "label"), Span(f"{name}  ", "text"), Span(used, "strong"))
     whole: Line = (*head, Span(f" · {figures}", "text"))
     # Figures that have no room beside the name go on below it: half of one says nothing.

@@ -13,8 +13,8 @@ from kvtui.domain.ledger import GpuLedger
 from kvtui.domain.plan import Plan
 from kvtui.domain.reading import Known, Missing, Reading
 from kvtui.present import figures
-from kvtui.present.cuts import FILLS, GHOST, KINDS, bar_line, cuts, ghost
-from kvtui.present.glyphs import BAD
+from kvtui.present.cuts import GHOST, KINDS, bar_line, cuts, ghost
+from kvtui.present.glyphs import BAD, FILLS
 from kvtui.present.line import BLANK, Line, Span, Tone, cells, clean, clip, clip_line, line_cells, pad, pad_left, wrap
 from kvtui.present.machine import gpu_hint
 from kvtui.present.plan_drawn import moved_gib, pool_gib
@@ -245,16 +245,21 @@ def _table(bars: Sequence[GpuLedger], width: int, room: int) -> tuple[Line, ...]
     total = max(bar.total_gib for bar in bars)
     texts = {tone: _range(low, high) for tone, (low, high) in sizes.items()}
     figure = max(len(text) for text in texts.values())
+    word_cells = max(cells(FILLS[tone][1]) for tone in texts) + 1
     lines = []
     for tone, text in texts.items():
         glyph, word = FILLS[tone]
         share = figures.percent(sizes[tone][1] / total) if total > 0 else ""
         spans = (
             Span(glyph * 2 + " ", tone),
-            Span(pad(word, 16), "text"),
+            Span(pad(word, word_cells), "text"),
             Span(pad_left(text, figure) + " GiB", "strong"),
             Span(pad_left(share, 6) + "  ", "dim"),
-            Span(("differs by GPU: " if sizes[tone][1] - sizes[tone][0] >= ALIKE_GIB else "") + clean(details.get(tone, ""), 200), "dim"),
         )
-        lines.append(clip_line(spans, width))
+        differs = "differs by GPU" if sizes[tone][1] - sizes[tone][0] >= ALIKE_GIB else ""
+        detail = clean(details.get(tone, ""), 200)
+        both = f"{differs}: {detail}" if differs and detail else differs or detail
+        # The beginning of a detail says nothing, unless it is why a part is unknown.
+        told = both if tone == "unknown" or line_cells(spans) + cells(both) <= width else differs
+        lines.append(clip_line((*spans, Span(told, "dim")), width))
     return tuple(lines)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from kvtui.domain.estimate import Estimate
+from kvtui.domain.reading import Known
 from kvtui.domain.units import gb_to_gib
 from kvtui.present import glyphs
 from kvtui.present.aside import headroom_judgement
@@ -113,10 +114,10 @@ def _block(estimate: Estimate, state: ViewState, columns: Columns, width: int, *
     title = clean(estimate.title, 200)
     if not estimate.applies:
         head: Line = (pointer, Span(f" {glyphs.NOT} ", "dim"), Span(title, "dim"))
-        reason = f"{glyphs.BULLET} {clean(estimate.why_not) or 'does nothing here'}"
+        reason = clean(estimate.why_not) or "does nothing here"
         if not selected:
-            return [(*head, Span(f"  {reason}", "dim"))]
-        return [head, *((Span(f"    {part}"),) for part in wrap(reason, max(10, width - 5)))]
+            return [(*head, Span(f": {reason}", "dim"))]
+        return [head, *((Span(f"    {part}"),) for part in wrap(f"{glyphs.BULLET} {reason}", max(10, width - 5)))]
     mark = Span(glyphs.MARKED, "changed") if marked else Span(" ")
     sign, tone = RISKS[estimate.risk]
     if estimate.idle:
@@ -126,16 +127,24 @@ def _block(estimate: Estimate, state: ViewState, columns: Columns, width: int, *
         pointer,
         mark,
         Span(f"{sign} ", tone),
-        Span(pad(title, columns.name), "strong" if selected else body),
-        Span(pad_left(_tokens(estimate), columns.tokens), body),
+        *_named(estimate, title, state, columns, "strong" if selected else body, body),
         Span(pad_left(_fits(estimate), columns.fits), body),
         Span(pad_left(_tok_s(estimate), columns.tok_s), body if estimate.tok_s else "note"),
     )
     if not selected:
         return [row]
-    whole = [(Span(f"    {title}", "strong"),)] if cells(title) > columns.name else []
+    whole = [(Span(f"    {title}", "strong"),)] if not any(title in span.text for span in row) else []
     idle: list[Line] = [(Span(f"    does nothing here: {clean(estimate.why_not)}", "dim"),)] if estimate.idle else []
     return [row, *whole, *idle, (Span("    "), *_price(estimate))]
+
+
+def _named(estimate: Estimate, title: str, state: ViewState, columns: Columns, tone: Tone, body: Tone) -> Line:
+    """Name and pool; a name that is too long takes the column of a pool that stays as it is."""
+    today = state.analysis.account.tokens_reported
+    same = isinstance(today, Known) and estimate.tokens == today.value
+    if same and cells(title) > columns.name:
+        return (Span(pad(title, columns.name + columns.tokens), tone),)
+    return (Span(pad(title, columns.name), tone), Span(pad_left(_tokens(estimate), columns.tokens), body))
 
 
 def _tokens(estimate: Estimate) -> str:

@@ -30,6 +30,8 @@ class Series:
     name: str
     tone: Tone
     runs: tuple[Run, ...]
+    heavy: bool = False
+    """Drawn twice as thick, so that two lines differ without colour."""
 
     @property
     def high(self) -> float | None:
@@ -109,9 +111,9 @@ def x_ticks(kind: AxisKind, x0: float, x1: float, columns: int) -> tuple[Tick, .
     return tuple(Tick(i * step, clock(i * step, seconds=step < 60)) for i in range(first, min(int(x1 // step), first + room) + 1))
 
 
-def y_ticks(y0: float, y1: float, rows: int) -> tuple[Tick, ...]:
-    """Round labels of the value axis, at most one in two rows."""
-    return tuple(Tick(y, figure(y)) for y in _round_steps(y0, y1, max(1, min(5, rows // 2))))
+def y_ticks(y0: float, y1: float, rows: int, *, whole: bool = False) -> tuple[Tick, ...]:
+    """Round labels of the value axis, at most one in two rows; ``whole``: of what is counted, which has no halves."""
+    return tuple(Tick(y, figure(y)) for y in _round_steps(y0, y1, max(1, min(5, rows // 2)), whole=whole))
 
 
 def _round_steps(low: float, high: float, most: int, *, whole: bool = False) -> tuple[float, ...]:
@@ -158,7 +160,7 @@ def legend(plot: Plot, width: int) -> Line:
     for one in plot.series:
         high = one.high
         beyond = f" ▲ to {figure(high)}" if high is not None and high > plot.y1 else ""
-        spans += [Span("━ ", one.tone), Span(f"{one.name}{beyond}  ", "text")]
+        spans += [Span("━ " if one.heavy or len(plot.series) == 1 else "─ ", one.tone), Span(f"{one.name}{beyond}  ", "text")]
     for limit in plot.limits:
         beyond = " ▲ above" if limit.low > plot.y1 else ""
         spans += [Span(f"{limit.glyph} ", limit.tone), Span(f"{limit.text}{beyond}  ", "text")]

@@ -10,13 +10,13 @@ from typing import Final
 from kvtui.domain.buckets import Point
 from kvtui.domain.reading import Known
 from kvtui.domain.units import duration
-from kvtui.present.courses import Courses, courses, load_series, retraction_marks
+from kvtui.present.courses import Courses, courses
 from kvtui.present.figures import age, figure, percent
-from kvtui.present.history import History, cap, ceiling, history, retractions, since
+from kvtui.present.history import History, cap, ceiling, history, retractions
 from kvtui.present.latency import latency_rows, pool_split
 from kvtui.present.line import BLANK, Line, Span, Tone, between, line_cells, pad, pad_left, wrap
-from kvtui.present.plan_drawn import limits_after
-from kvtui.present.plot import Limit, Plot, legend, position, round_up, spark, top_of, x_ticks, y_ticks
+from kvtui.present.load_plot import GUTTER, band_text, load_plot
+from kvtui.present.plot import Plot, legend, position, spark, top_of
 from kvtui.present.state import ViewState
 
 SPAN: Final = 600.0
@@ -26,10 +26,6 @@ LINE_SPAN: Final = 2_000.0
 CHART_ROWS: Final = 6
 """Rows a chart needs at least, its legend and time axis included."""
 LABEL, VALUE, AGE = 10, 6, 4
-GUTTER: Final = 6
-"""Columns left of a chart for the labels of its values."""
-TALLEST: Final = 4.0
-"""A chart is at most this many times as high as what runs, so that a long queue does not flatten it."""
 
 
 ROOMY: Final = 76
@@ -73,7 +69,7 @@ class Row:
     """Position of the sample."""
     aside: Line = ()
     rare: bool = False
-    """Of prefill lines, which come only when somebody asks: an old one is not stale."""
+    """Of lines that come only when somebody asks, or from a server at rest, whose gauges do not move: an old one is not stale."""
     """The same in a few words, for a pane without room for the row; empty for rows that always have one."""
 
 
@@ -91,7 +87,7 @@ def server_model(
     if told is not None and told.kind == "line":
         told = history(analysis, state.cursor, LINE_SPAN, max(1, width - GUTTER))
     if told is None:
-        reason = "no batch line yet: running, queued and throughput are unknown"
+        reason = "no batch line yet: what runs and waits is unknown"
         return ServerModel(rows=tuple((Span(part, "dim"),) for part in wrap(reason, width))[:height], heading=heading)
     limits = ceiling(analysis, told.ranks) or band
     drawn = courses(state, told, spark_columns(width), before)
@@ -155,7 +151,7 @@ def signals(state: ViewState, drawn: Courses, limits: tuple[float, float] | None
         _row("running", run, drawn.spark("running"), words=_limit_words(state, told, run, wait, limits)),
         _row("queued", wait, drawn.spark("queued"), words=_wait_words(state, wait, made)),
         _usage(state, drawn),
-        _row("generate", made, drawn.spark("gen_tput"), words=_rate_words(told)),
+        _generated(state, drawn, made),
         *_prefill(drawn),
         _hits(drawn),
         _retracted(state, drawn),
@@ -164,8 +160,17 @@ def signals(state: ViewState, drawn: Courses, limits: tuple[float, float] | None
         now = drawn.value(name)
         if now is not None or name in drawn.sparks:
             aside: Line = (Span(f" · {short} {figure(now[1]) if now else '–'}", "dim"),)
-            rows.append(_row(label, now, drawn.spark(name), floor=1.0, words=(Span(unit, "dim"),), aside=aside))
+            row = _row(label, now, drawn.spark(name), floor=1.0, words=(Span(unit, "dim"),), aside=aside)
+            # A share is drawn as a share, however small the largest of the stretch is.
+            rows.append(replace(row, top=1.0) if name.endswith("_usage") else row)
+    if _rests(state):
+        rows = [replace(row, rare=True) for row in rows]
     return (*rows, *_latencies(state))
+
+
+def _rests(state: ViewState) -> bool:
+    """True where the newest verdict is that nothing runs and nothing waits."""
+    return state.cursor is None and any(found.at_rest for found in state.analysis.findings)
 
 
 def _latencies(state: ViewState) -> tuple[Row, ...]:
@@ -200,12 +205,6 @@ def _limit_words(state: ViewState, told: History, run: Point | None, wait: Point
     return tuple(spans) or (Span("cap and ceiling unknown", "dim"),)
 
 
-def band_text(limits: tuple[float, float]) -> str:
-    """``44–55``; one number where both ends are the same."""
-    low, high = math.floor(limits[0]), math.floor(limits[1])
-    return figure(low) if low == high else f"{figure(low)}–{figure(high)}"
-
-
 def _wait_words(state: ViewState, wait: Point | None, made: Point | None) -> Line:
     load = state.analysis.workload
     if wait is None or wait[1] <= 0:
@@ -233,6 +232,14 @@ def _usage(state: ViewState, drawn: Courses) -> Row:
         words.append(Span(f" · {split}", "dim"))
     row = _row("KV usage", now, course, floor=1.0, words=tuple(words))
     return row if now is None else Row(row.label, f"{now[1]:.2f}", course, 1.0, row.words, row.at)
+
+
+def _generated(state: ViewState, drawn: Courses, made: Point | None) -> Row:
+    """Tokens a second; 0 where the verdict is that nothing runs: neither a log nor a gauge takes back its last figure."""
+    if not _rests(state) or made is None or made[1] <= 0:
+        return _row("generate", made, drawn.spark("gen_tput"), words=_rate_words(drawn.told))
+    words = (Span(f"tok/s · last {figure(made[1])}", "dim"),)
+    return replace(_row("generate", (drawn.told.now, 0.0), drawn.spark("gen_tput"), words=words), at=None)
 
 
 def _rate_words(told: History) -> Line:
@@ -277,36 +284,3 @@ def _folded(rows: tuple[Row, ...]) -> tuple[Row, ...]:
             said = (span for label, spans in asides.items() if ASIDE.get(label, "KV usage") == row.label for span in spans)
             kept.append(replace(row, words=(*row.words, *said)))
     return tuple(kept)
-
-
-def load_plot(
-    state: ViewState, told: History, limits: tuple[float, float] | None, width: int, rows: int, drawn: Courses | None = None
-) -> Plot:
-    """Running and running + queued, with the ceiling and the cap as limits; the strokes of ``drawn`` where it has them."""
-    series = drawn.load if drawn is not None else load_series(told)
-    marks = drawn.marks if drawn is not None else retraction_marks(state.analysis, told)
-    most = cap(state.analysis, told.ranks)
-    # First, so that the legend names the plan's: today's are in the rows above the chart.
-    lines: list[Limit] = [] if state.planned is None else list(limits_after(state.planned, state.analysis, told.ranks))
-    if limits is not None:
-        lines.append(Limit(f"admits {band_text(limits)}", *limits))
-    if most is not None:
-        lines.append(Limit(f"cap {figure(most)}", most, most, "bad"))
-    high = series[1].high or 0.0
-    base = max(high, 1.0, *(limit.high for limit in lines if limit.high <= 2 * high))
-    y1 = round_up(min(max(base, series[0].high or 0.0), TALLEST * base) * 1.02)
-    begin = since(state.analysis) if told.kind == "time" else None
-    columns = max(1, width - GUTTER)
-    return Plot(
-        x0=told.start,
-        x1=told.stop,
-        y0=0.0,
-        y1=y1,
-        series=series,
-        limits=tuple(lines),
-        marks=marks,
-        cursor=told.now if state.cursor is not None and told.start <= told.now <= told.stop else None,
-        since=begin if begin is not None and told.start < begin < told.stop else None,
-        x_ticks=x_ticks(told.kind, told.start, told.stop, columns),
-        y_ticks=y_ticks(0.0, y1, rows),
-    )

@@ -12,8 +12,9 @@ from kvtui.domain.frame import Analysis
 from kvtui.present.figures import figure
 from kvtui.present.history import History, ceiling, history, retractions, since
 from kvtui.present.line import Line, Span, clip_line
+from kvtui.present.load_plot import GUTTER, load_plot
 from kvtui.present.plot import Limit, Plot, Series, legend, position, round_up, y_ticks
-from kvtui.present.server import GUTTER, LINE_SPAN, SPAN, load_plot
+from kvtui.present.server import LINE_SPAN, SPAN
 from kvtui.present.state import ViewState
 from kvtui.present.verdict_band import band
 

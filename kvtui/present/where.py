@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from kvtui.domain.account import Account
 from kvtui.domain.reading import Known, Missing
 from kvtui.domain.units import gb_to_gib
 from kvtui.present.figures import cell_text, fraction, gib, tokens
-from kvtui.present.line import BLANK, Line, Span, clean, clip_line, pad, pad_left, wrap
+from kvtui.present.line import BLANK, Line, Span, cells, clean, clip_line, pad, pad_left, wrap
 from kvtui.present.readings import N, finite, origin, reason
 from kvtui.present.state import ViewState
 
-NAME, FIGURE = 24, 14
+UNKNOWN: Final = "unknown"
+GAP: Final = 2
+"""Blank columns between two columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +34,18 @@ def where(state: ViewState, width: int) -> tuple[Line, ...]:
     """Every figure of the account with its origin, or why it is missing."""
     account = state.analysis.account
     lines: list[Line] = []
-    for told in _rows(account):
-        known = bool(told.figure)
-        parts = wrap(told.said, max(10, width - NAME - FIGURE - 2)) or ("",)
-        figure = Span(pad_left(told.figure or "unknown", FIGURE) + "  ", "text" if known else "note")
-        lines.append((Span(pad(told.name, NAME), "label"), figure, Span(parts[0], "dim")))
-        lines += [(Span(" " * (NAME + FIGURE + 2)), Span(part, "dim")) for part in parts[1:]]
+    rows = _rows(account)
+    name, figure = max(cells(told.name) for told in rows) + GAP, max(cells(told.figure or UNKNOWN) for told in rows)
+    for told in rows:
+        parts = wrap(told.said, max(10, width - name - figure - GAP)) or ("",)
+        shown = Span(pad_left(told.figure or UNKNOWN, figure) + " " * GAP, "text" if told.figure else "note")
+        lines.append((Span(pad(told.name, name), "label"), shown, Span(parts[0], "dim")))
+        lines += [(Span(" " * (name + figure + GAP)), Span(part, "dim")) for part in parts[1:]]
     identity = account.identity
-    lines += [BLANK, (Span(pad("geometry", NAME), "label"), Span(clean(identity.geometry_source)))]
-    for name, words in (("version", identity.version), ("model", identity.model), ("KV dtype", identity.kv_dtype)):
-        value = clean(words.value, 200) if isinstance(words, Known) else "unknown"
-        lines.append((Span(pad(name, NAME), "label"), Span(value), Span(f"  {origin(words)}", "dim")))
+    lines += [BLANK, (Span(pad("geometry", name), "label"), Span(clean(identity.geometry_source)))]
+    for label, words in (("version", identity.version), ("model", identity.model), ("KV dtype", identity.kv_dtype)):
+        value = clean(words.value, 200) if isinstance(words, Known) else UNKNOWN
+        lines.append((Span(pad(label, name), "label"), Span(value), Span(f"  {origin(words)}", "dim")))
     return tuple(clip_line(line, width) for line in lines)
 
 

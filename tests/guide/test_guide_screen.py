@@ -5,12 +5,14 @@ from play_lessons import HandClock, Player, guide_app
 from screen import screen_text
 
 from kvtui.guide.play import Play
+from kvtui.guide.progress import keep
 from kvtui.learn import DemoApp
 from kvtui.scenarios import start_of
 from kvtui.sources.demo import demo_scenario
 from kvtui.staging import open_demo, open_shelf, saved_progress
+from kvtui.views.screens.fraction import FractionScreen
 from kvtui.views.screens.guide import lesson_size
-from kvtui.views.widgets.lesson_pane import LessonPane
+from kvtui.views.widgets.lesson_pane import LessonPane, foot
 
 
 async def test_a_lesson_goes_on_where_it_was_left(tmp_path):
@@ -260,3 +262,123 @@ async def test_no_page_gives_the_answer_away(tmp_path):
             assert "reservation" not in screen_text(app).lower(), key
             assert "Demo:" not in screen_text(app), key
             await player.press("escape")
+
+
+async def at_step(player, wanted):
+    """To a step of the lesson by its right answers."""
+    while player.step.id != wanted:
+        await player.ready()
+        if player.step.ask is not None:
+            await player.right()
+        await player.press("enter")
+    await player.ready()
+
+
+async def test_rows_below_the_fold_are_told_with_the_key_that_shows_them(tmp_path):
+    app = guide_app("where-memory-goes", tmp_path / "guide.json")
+    async with app.run_test(size=(80, 24)) as pilot:
+        player = Player(app, pilot)
+        await at_step(player, "card")
+        assert "None: the card's size counts." not in screen_text(app)
+        assert "more: PgDn" in screen_text(app)
+        await player.press("pagedown")
+        assert "None: the card's size counts." in screen_text(app)
+        assert "more: PgDn" not in screen_text(app)
+
+
+async def test_the_reason_for_a_wrong_answer_is_seen_to_its_last_word(tmp_path):
+    app = guide_app("fast-then-collapsed", tmp_path / "guide.json")
+    async with app.run_test(size=(80, 24)) as pilot:
+        player = Player(app, pilot)
+        await at_step(player, "again")
+        await player.press("1", "enter")
+        assert "Not that." in screen_text(app)
+        assert "by a huge one here." in screen_text(app)
+
+
+async def test_cards_name_the_keys_of_this_run(tmp_path):
+    app = guide_app("only-500", tmp_path / "guide.json")
+    app.take_keys({"hint": ("x",), "lesson": ("z",)})
+    async with app.run_test(size=(80, 24)) as pilot:
+        player = Player(app, pilot)
+        await player.ready()
+        assert "x gives a hint" in screen_text(app)
+        assert "⏎ go on · ⌫ back · z hide" in screen_text(app)
+        await player.press("enter", "x")
+        assert "hint: Two programs" in screen_text(app)
+        assert "x hint" in screen_text(app)
+
+
+async def test_beside_the_cards_own_enter_why_has_its_other_key(tmp_path):
+    app = guide_app("only-500", tmp_path / "guide.json")
+    async with app.run_test(size=(80, 24)) as pilot:
+        player = Player(app, pilot)
+        await at_step(player, "limit")
+        await player.right()
+        assert "v shows its" in screen_text(app)
+
+
+async def test_a_card_that_is_not_seen_takes_no_answer(tmp_path):
+    app = guide_app("only-500", tmp_path / "guide.json")
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        player = Player(app, pilot)
+        await player.ready()
+        await player.press("enter", "G", "1")
+        assert "G brings the lesson back" in screen_text(app)
+        await player.press("enter")
+        assert player.play.at == 1
+        assert not player.play.marks.get("measure")
+        assert player.screen.pane.display
+
+
+async def test_an_answer_that_was_told_is_not_praised(tmp_path):
+    app = guide_app("only-500", tmp_path / "guide.json")
+    async with app.run_test(size=(120, 40)) as pilot:
+        player = Player(app, pilot)
+        await player.ready()
+        await player.press("enter", "H", "H")
+        assert "✓ The answer:" in screen_text(app)
+        assert "Right." not in screen_text(app)
+
+
+async def test_a_typed_fraction_takes_the_place_of_the_one_there(tmp_path):
+    app = guide_app("where-memory-goes", tmp_path / "guide.json")
+    async with app.run_test(size=(120, 40)) as pilot:
+        player = Player(app, pilot)
+        await player.ready()
+        await player.press("right", "equals_sign", *"0.75", "enter")
+        await player.until(lambda: not isinstance(app.screen, FractionScreen), "the console")
+        await player.press("3")
+        assert "◂ 0.75 ▸" in screen_text(app)
+
+
+def test_two_consoles_keep_each_others_lessons(tmp_path):
+    path = tmp_path / "guide.json"
+    one, other = open_shelf("only-500", path=path), open_shelf("which-lever", path=path)
+    one.keep(keep(one.progress, Play(one.play.lesson, 2)))
+    other.keep(keep(other.progress, Play(other.play.lesson, 3)))
+    assert {name: kept.at for name, kept in saved_progress(path).items()} == {"only-500": 2, "which-lever": 3}
+
+
+@pytest.mark.parametrize(
+    ("below", "width", "said"),
+    [
+        (0, 40, "a · b · c"),
+        (3, 40, "▼ 3 more: PgDn · a · b · c"),
+        (3, 22, "▼ 3 more: PgDn · a · b"),
+        (3, 5, "▼ 3 more: PgDn"),
+    ],
+)
+def test_the_foot_of_a_card_loses_its_least_needed_keys_first(below, width, said):
+    assert foot("a · b · c", below, "PgDn", width) == said
+
+
+async def test_a_pane_that_appears_while_the_card_scrolls_is_painted(tmp_path):
+    app = guide_app("only-500", tmp_path / "guide.json")
+    async with app.run_test(size=(80, 24)) as pilot:
+        player = Player(app, pilot)
+        await player.ready()
+        for key in ("enter", "1", "enter", "2", "enter", "3"):
+            await pilot.press(key)
+        await player.until(lambda: "mem_fraction_static" in screen_text(app), "the formula")
+        assert "waiting for the first reading" not in screen_text(app)

@@ -1,4 +1,5 @@
 import copy
+import re
 
 import pytest
 
@@ -7,6 +8,7 @@ from kvtui.guide.schema import LessonError, read_lesson
 from kvtui.scenarios import SCENARIOS
 from kvtui.sources.lesson_files import lesson_tables
 from kvtui.staging import lessons
+from kvtui.views.commands import COMMANDS
 
 GOOD = {
     "schema": 1,
@@ -131,3 +133,9 @@ def test_a_ninth_lesson_is_one_folder(tmp_path):
     (folder / "lesson.toml").write_text("schema = ")
     with pytest.raises(ValueError, match="lesson ninth"):
         lesson_tables(tmp_path)
+
+
+def test_every_key_that_a_lesson_names_is_a_command():
+    named = set(re.findall(r"\{key:([^}]*)\}", repr([table for _, table in lesson_tables()])))
+    assert "hint" in named
+    assert named <= {command.id for command in COMMANDS}

@@ -44,7 +44,7 @@ def test_a_whole_file():
     found = read.settings
     assert not read.problems
     assert (found.palette, found.ascii, found.mouse, found.width) == ("light", False, False, 100)
-    assert (found.intervals.metrics, found.intervals.server_info, found.intervals.gpu) == (2.0, 120.5, 1.0)
+    assert (found.intervals.metrics, found.intervals.server_info, found.intervals.gpu) == (2.0, 120.5, DEFAULTS.intervals.gpu)
     assert found.thresholds.usage_full == 0.95
     assert found.targets["prod"] == Target("http://gpu7:30000", None, "~/key", None)
     assert found.targets["a.b"].opens == "server.log"

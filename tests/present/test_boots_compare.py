@@ -63,6 +63,21 @@ def test_the_table_says_which_one_is_shown():
     assert lines[2].startswith("▸")
 
 
+def test_columns_are_as_wide_as_what_stands_in_them():
+    ranged = replace(NEW, version=Missing("not printed"), version_hint=("0.5.10", "0.5.12rc1"))
+    head, row, other = (plain(line) for line in table((ranged, OLD), 0, frozenset(), 0, 100))
+    at = head.index("fraction")
+    assert row[at - 2 : at] == "  "
+    assert row[: at - 2].endswith("0.5.12rc1")
+    assert other[at - 2 : at] == "  "
+
+
+def test_a_comparison_gives_its_room_to_the_longer_value():
+    long = replace(NEW, settings={**NEW.settings, "model_path": b.Setting("model_path", "/models/" + "x" * 20, "log", b.log(1))})
+    rows = [plain(line) for line in comparison(OLD, long, {OLD.index: None, long.index: None}, 80)]
+    assert any("/models/" + "x" * 20 in row for row in rows), rows
+
+
 def test_hostile_settings_stay_on_their_row():
     evil = replace(NEW, settings={"x\x1b[2J": b.Setting("x\x1b[2J", ("a" * 10_000,) * 100, "log", b.log(1))})
     lines = comparison(OLD, evil, {}, 80)

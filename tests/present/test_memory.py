@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kvtui.domain.ledger import GpuLedger, Part
 from kvtui.domain.reading import Known, Missing
-from kvtui.present.cuts import EIGHTHS, FILLS, GHOST, Cut, Edge, bar_line, cuts, ghost
+from kvtui.present.cuts import GHOST, Cut, Edge, bar_line, cuts, ghost
+from kvtui.present.glyphs import EIGHTHS, FILLS
 from kvtui.present.line import line_cells, plain
 from kvtui.present.memory import memory_model
 from kvtui.present.state import ViewState

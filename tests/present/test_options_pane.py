@@ -173,3 +173,16 @@ def test_fits_its_pane_whatever_the_numbers(size):
     assert len(shown.lines) <= size[1]
     assert all(line_cells(line) <= size[0] for line in shown.lines)
     detail(wild, size[0])
+
+
+def test_a_long_name_takes_the_column_of_a_pool_that_stays_as_it_is():
+    long = "chunked-prefill-size 8,192 → 4,096"
+    base = state()
+    today = base.analysis.account.tokens_reported.value
+    first = base.estimates[0]
+    for tokens, told in ((today, long), (today + 1, f"{today + 1:,}")):
+        changed = replace(base, estimates=(replace(first, title=long, tokens=tokens), *base.estimates[1:]))
+        row = rows(options(changed, 58, 15, None))[1]
+        assert told in row
+        assert (long in row) is (tokens == today)
+        assert line_cells(options(changed, 58, 15, None).lines[1]) <= 58

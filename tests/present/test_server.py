@@ -215,6 +215,26 @@ def test_ticks_are_round_and_have_room():
 
 
 def test_the_legend_drops_whole_entries():
-    plot = Plot(0, 1, 0, 1, series=(Series("running", "kv-used", ()), Series("queued", "label", ())))
+    plot = Plot(0, 1, 0, 1, series=(Series("running", "kv-used", (), heavy=True), Series("queued", "label", ())))
     assert plain(legend(plot, 12)).strip() == "━ running"
-    assert plain(legend(plot, 60)).split() == ["━", "running", "━", "queued"]
+    assert plain(legend(plot, 60)).split() == ["━", "running", "─", "queued"]
+
+
+def test_a_server_at_rest_generates_nothing_whatever_the_last_line_says():
+    load = [{"at": 100.0 + i, "running": 1, "queued": 0, "usage": 0.1, "gen_tput": 39.9} for i in range(10)]
+    still = timed(*load, {"at": 130.0, "running": 0, "queued": 0, "usage": 0.0}, now=130.0, finished=False)
+    idle = replace(still, findings=(replace(still.findings[0], at_rest=True),))
+    (row,) = (row for row in rows(server_model(ViewState(idle), 76, 14)) if row.startswith("generate"))
+    assert row.split()[1] == "0"
+    assert row.rstrip().endswith("tok/s · last 39.9")
+    (row,) = (row for row in rows(server_model(ViewState(still), 76, 14)) if row.startswith("generate"))
+    assert row.split()[1] == "39.9"
+    (row,) = (row for row in rows(server_model(ViewState(idle, cursor=105.0), 76, 14)) if row.startswith("generate"))
+    assert row.split()[1] == "39.9"
+
+
+def test_a_pool_that_is_nearly_empty_has_a_low_course():
+    samples = [{"at": 100.0 + i, "running": 4, "queued": 0, "usage": 1.0, "gen_tput": 400.0, "swa_usage": 0.06} for i in range(60)]
+    (row,) = (row for row in rows(server_model(ViewState(timed(*samples)), 76, 20)) if row.startswith("SWA use"))
+    assert "▁" in row
+    assert "█" not in row

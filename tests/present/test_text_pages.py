@@ -33,8 +33,8 @@ def test_why_without_a_verdict_says_so():
 
 def test_where_gives_each_number_its_origin_or_the_reason_why_it_is_missing():
     shown = text(where(ViewState(b.founding()), 110))
-    assert "free before weights          94.04 GiB  log line 1,118: Load weight begin, minimum of 8 ranks" in shown
-    assert "draft weights                  unknown  no draft model" in shown
+    assert "free before weights  94.04 GiB  log line 1,118: Load weight begin, minimum of 8 ranks" in shown
+    assert "draft weights          unknown  no draft model" in shown
 
 
 def test_log_has_events_and_memory_lines_in_order_with_line_numbers():
@@ -60,7 +60,7 @@ def test_an_empty_log_is_a_sentence():
 
 def test_help_explains_words_and_keys():
     shown = text(help_lines((("Everywhere", (("q", "quit", "leave"),)),), 80))
-    assert "q                 quit: leave" in shown
+    assert "q  quit: leave" in shown
     assert "headroom" in shown
 
 

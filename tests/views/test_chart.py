@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,6 +12,7 @@ from kvtui.present.line import line_cells, plain
 from kvtui.present.plot import Limit, Mark, Plot, Series, x_ticks, y_ticks
 from kvtui.views.widgets import chart as module
 from kvtui.views.widgets.chart import GUTTER, chart
+from kvtui.views.widgets.gpu_bars import edge_style
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 POINTS = st.lists(st.tuples(ANY | st.floats(0, 100), ANY | st.floats(0, 100)), max_size=12)
@@ -98,8 +100,22 @@ def test_a_band_is_shaded_and_keeps_its_ground_under_a_line():
     shaded = [line for line in drawn if any((span.tone == "warn" and "░" in span.text) or isinstance(span, Edge) for span in line)]
     assert 2 <= len(shaded) <= 4
     over = [span for line in drawn for span in line if isinstance(span, Edge)]
-    assert {span.tone for span in over} == {"kv-used"}
+    assert {span.tone for span in over} == {"kv-used", "warn"}
     assert {span.under for span in over} == {"warn"}
+    assert all(set(span.text) == {"░"} for span in over if span.tone == "warn")
+    # One shade from edge to edge, and no underline where only the band is.
+    assert {edge_style(span).partition(" on ")[2] for span in over} == {"$severity-warning 25%"}
+    assert [edge_style(span, blend=False).endswith("underline") for span in over] == [span.tone == "kv-used" for span in over]
+
+
+def test_a_heavy_line_is_twice_as_thick():
+    def ink(*, heavy):
+        drawn = text(
+            chart(replace(plot(*[50.0] * 60), series=(Series("running", "kv-used", (((0.0, 50.0), (59.0, 50.0)),), heavy=heavy),)), 66, 11)
+        )
+        return sum((ord(char) - 0x2800).bit_count() for line in drawn for char in line if "\u2800" <= char <= "\u28ff")
+
+    assert ink(heavy=True) == 2 * ink(heavy=False) > 0
 
 
 def test_a_cap_is_a_dashed_line_and_one_above_the_chart_is_not_drawn():

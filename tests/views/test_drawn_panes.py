@@ -120,3 +120,12 @@ def test_a_shared_cell_shows_both_colours_where_they_can_be_mixed():
     assert edge_style(edge, blend=False) == "$kv-weights"
     assert edge_style(Edge("⠤", "kv-used", "warn"), blend=False) == "$kv-pool-used underline"
     assert bars(((Span("[red]x"), edge),)).plain == "[red]x▌"
+
+
+@pytest.mark.parametrize(("eighths", "shown"), [("▏", "▓"), ("▍", "▓"), ("▌", "█"), ("▉", "█")])
+def test_a_shared_cell_is_the_larger_part_s_where_colours_cannot_be_mixed(eighths, shown):
+    row = (Span("██", "weights"), Edge(eighths, "weights", "kv-used"), Span("▓▓", "kv-used"))
+    assert bars((row,), blend=False).plain == f"██{shown}▓▓"
+    assert bars((row,)).plain == f"██{eighths}▓▓"
+    # A solid fill can be the ground of the other.
+    assert bars(((Edge(eighths, "context", "weights"),),), blend=False).plain == eighths

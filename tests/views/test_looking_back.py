@@ -144,3 +144,20 @@ def test_a_learner_who_is_to_find_the_verdict_does_not_read_it_in_its_past():
     assert session.state.analysis.periods == ()
     session.hide(frozenset())
     assert session.state.analysis.periods == PAST
+
+
+async def test_a_page_that_is_just_being_opened_gets_the_answer_too():
+    app = console(hour())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.look_back()
+        await settle(app, pilot)
+        app.action_why()
+        page, state = app.screen, app._session.state
+        assert not page.is_mounted
+        late = replace(state.analysis, findings=tuple(replace(one, title="Told late") for one in state.analysis.findings))
+        app._session.state = replace(state, analysis=late)
+        app._paint()
+        await pilot.pause()
+        await pilot.pause()
+        assert any("Told late" in "".join(span.text for span in line) for line in page.query_one("#text").lines)

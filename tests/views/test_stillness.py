@@ -24,7 +24,7 @@ async def ticks(scenario, count):
 
 def places(line):
     """Where the first spans of a row of figures begin: label, figure, and what follows it; None for another row."""
-    if not line or line[0].tone != "label" or line[0].text.startswith("━"):
+    if not line or line[0].tone != "label" or line[0].text.startswith(("━", "─")):
         return None
     return tuple(sum(cells(span.text) for span in line[:count]) for count in range(4))
 

@@ -26,6 +26,8 @@ class AskScreen(ModalScreen[T]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("ask")]
+    replaces: ClassVar[bool] = False
+    """True: what is typed takes the place of the text that is there, else it is added."""
 
     def __init__(self, title: str, typed: str, parse: Callable[[str], T | str], *, example: str, hint: str, longest: int) -> None:
         super().__init__()
@@ -39,7 +41,7 @@ class AskScreen(ModalScreen[T]):
     def compose(self) -> ComposeResult:
         """One field and a line for what is wrong."""
         with Vertical(id="box"):
-            yield Input(self._typed, placeholder=self._example, max_length=self._longest, select_on_focus=False, compact=True)
+            yield Input(self._typed, placeholder=self._example, max_length=self._longest, select_on_focus=self.replaces, compact=True)
             yield Static(self._hint, id="said", markup=False)
 
     def on_mount(self) -> None:

@@ -9,6 +9,8 @@ from kvtui.views.session import parse_fraction
 class FractionScreen(AskScreen[float]):
     """Gives the fraction that was typed."""
 
+    replaces = True
+
     def __init__(self, typed: str) -> None:
         super().__init__(
             "mem_fraction_static",

@@ -15,6 +15,7 @@ from kvtui.guide.facts import Facts
 from kvtui.guide.play import Play, again, answer, back, forward, hint
 from kvtui.present.line import Line, Span, clip_line
 from kvtui.views.commands import bindings
+from kvtui.views.keyed import key_of
 from kvtui.views.screens.main import PANES, MainScreen
 from kvtui.views.widgets.lesson_pane import LessonPane
 from kvtui.views.widgets.lines import Bar
@@ -222,5 +223,9 @@ class GuideScreen(MainScreen):
         self.pane.display = not self.has_class("-alone")
         self._arrange(self.size)
         self.fit(self.size)
-        if not self.has_class("-alone"):
+        if self.has_class("-alone"):
+            # A card that is not seen must not take the answers.
+            self.query_one(f"#{PANES[self._current]}").focus()
+            self.notify(f"{key_of(self.app, 'lesson')} brings the lesson back", timeout=4)
+        else:
             self.pane.focus()

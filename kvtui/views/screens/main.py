@@ -162,6 +162,8 @@ class MainScreen(StateScreen):
         for index, pane in enumerate(self._panes()):
             pane.set_class(index == number, "-current")
         self.query_one("#tabs", Bar).show(lambda width: (tabs(NAMES, self._current, width),))
+        # Where something scrolls at the same time, Textual sends what appears no resize.
+        self.call_after_refresh(self._panes()[number].update_model)
 
     def action_pane(self, name: str) -> None:
         """Go to a pane."""

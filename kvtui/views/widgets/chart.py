@@ -29,6 +29,8 @@ GUTTER: Final = 6
 LARGEST: Final = 400
 """Columns or rows of a chart at most: no terminal is larger, and plotext allocates what it is told."""
 MARKER: Final = "braille"
+DOTS: Final = 4
+"""Dots of a braille cell above one another."""
 
 _ESCAPE: Final = re.compile(r"\x1b\[([0-9;]*)m")
 _TRUECOLOR: Final = "38;2;"
@@ -121,6 +123,8 @@ def _plotext(plot: Plot, columns: int, rows: int, marker: str) -> str:
             xs, ys = _drawable(plot, run)
             if xs:
                 figure.draw(figure.signal(xs, ys, marker=mark).lines())
+            if xs and series.heavy:
+                figure.draw(figure.signal(xs, [_beside(plot, y, rows) for y in ys], marker=mark).lines())
     for axis, side, low, high in (("x", "lower", plot.x0, plot.x1), ("y", "left", plot.y0, plot.y1)):
         ruler = figure.ruler(axis, side)
         ruler.lim(low, high)
@@ -133,6 +137,12 @@ def _drawable(plot: Plot, run: Run) -> tuple[list[float], list[float]]:
     """The finite points of a run inside the chart's width; what is too high or too low runs along the edge."""
     kept = [(x, min(max(y, plot.y0), plot.y1)) for x, y in run if is_usable(x, y) and plot.x0 <= x <= plot.x1]
     return [x for x, _ in kept], [y for _, y in kept]
+
+
+def _beside(plot: Plot, y: float, rows: int) -> float:
+    """The value one dot of a braille cell above, or below where that is outside the chart."""
+    dot = (plot.y1 - plot.y0) / max(1, rows * DOTS - 1)
+    return y + dot if y + dot <= plot.y1 else y - dot
 
 
 def _cells(line: str) -> Iterator[tuple[str, int | None]]:
@@ -163,7 +173,7 @@ def _spans(row: list[Cell]) -> Iterator[Span]:
     """Cells of one tone together; what is drawn over a band keeps the band's ground."""
     for (tone, under), group in itertools.groupby(row, key=lambda cell: cell[1:]):
         text = "".join(cell[0] for cell in group)
-        yield Span(text, tone) if under is None or under == tone else Edge(text, tone, under)
+        yield Span(text, tone) if under is None else Edge(text, tone, under)
 
 
 def _time_axis(plot: Plot, columns: int) -> str:

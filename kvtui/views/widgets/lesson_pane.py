@@ -11,17 +11,23 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 
+from kvtui.guide.fill import name_keys
 from kvtui.present import glyphs
-from kvtui.present.line import BLANK, Line, Span, Tone, clean, wrap
+from kvtui.present.line import BLANK, Line, Span, Tone, cells, clean, wrap
 from kvtui.views.commands import bindings
+from kvtui.views.keyed import commands_of
+from kvtui.views.keymap import shown
 from kvtui.views.widgets.lines import Page
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual import events
     from textual.app import ComposeResult
 
     from kvtui.guide.card import Card, ChoiceState
     from kvtui.guide.play import Reply
+    from kvtui.views.commands import Command
 
 LONGEST: Final = 24
 """Characters of a typed number."""
@@ -33,31 +39,44 @@ _CHOICES: Final[dict[ChoiceState, tuple[str, Tone]]] = {
 }
 
 
-def card_lines(card: Card, width: int) -> tuple[Line, ...]:
-    """A card in ``width`` columns: text, question, answers, hints, and what is said to the reply."""
-    room = max(10, width - 1)
+def card_lines(card: Card, width: int, keys: Mapping[str, str]) -> tuple[Line, ...]:
+    """A card in ``width`` columns: text, question, answers, hints, and what is said to the reply. ``keys``: by command."""
+    room = max(10, width)
+
+    def _block(text: str, *, first: str = "", tone: Tone = "text") -> list[Line]:
+        parts = wrap(clean(name_keys(text, keys)), room - len(first)) or ("",)
+        return [(Span(first if index == 0 else " " * len(first), tone), Span(part, tone)) for index, part in enumerate(parts)]
+
     lines: list[Line] = [(Span(clean(card.title), "strong"),)]
     for part in card.paragraphs:
-        lines += _block(part, room)
+        lines += _block(part)
     if card.question:
-        lines += [BLANK, *_block(card.question, room, first="? ", tone="strong")]
+        lines += [BLANK, *_block(card.question, first="? ", tone="strong")]
     for number, (text, state) in enumerate(card.choices, 1):
         sign, tone = _CHOICES[state]
-        lines += _block(text, room, first=f"{sign} {number} ", tone=tone)
+        lines += _block(text, first=f"{sign} {number} ", tone=tone)
     if card.entry is not None:
         lines.append((Span("  › ", "key"), Span(f"{clean(card.entry)}▏", "strong")))
     for text in card.hints:
-        lines += _block(text, room, first="hint: ", tone="note")
+        lines += _block(text, first="hint: ", tone="note")
     if card.feedback is not None:
         sign, tone = (glyphs.GOOD, "good") if card.feedback.right else (glyphs.BAD, "bad")
-        word = "Right. " if card.feedback.right else "Not that. "
-        lines += [BLANK, *_block(word + card.feedback.text, room, first=f"{sign} ", tone=tone)]
+        said = f"{card.feedback.opening} {card.feedback.text}".strip()
+        lines += [BLANK, *_block(said, first=f"{sign} ", tone=tone)]
     return tuple(lines)
 
 
-def _block(text: str, room: int, *, first: str = "", tone: Tone = "text") -> list[Line]:
-    parts = wrap(clean(text), room - len(first)) or ("",)
-    return [(Span(first if index == 0 else " " * len(first), tone), Span(part, tone)) for index, part in enumerate(parts)]
+def foot(keys: str, below: int, page: str, width: int) -> str:
+    """The keys of a card in ``width`` columns; rows below the fold come first, with the key that shows them."""
+    parts = [*([f"▼ {below} more: {page}"] if below > 0 else []), *keys.split(" · ")]
+    while len(parts) > 1 and cells(" · ".join(parts)) > width:
+        parts.pop()
+    return " · ".join(parts)
+
+
+def _beside_enter(command: Command) -> str:
+    rest = [key for key in command.keys if key != "enter"]
+    return shown(rest[0]) if rest and command.keys[0] == "enter" else command.shown
 
 
 class LessonPane(VerticalScroll, can_focus=True):
@@ -102,14 +121,36 @@ class LessonPane(VerticalScroll, can_focus=True):
         if card == before:
             return
         self.border_title = Content(card.heading)
-        self.border_subtitle = Content(card.keys)
+        keys = self._keys()
         page = self.query_one("#card", Page)
-        page.show(lambda width: card_lines(card, width))
+        page.show(lambda width: card_lines(card, width, keys))
+        self._foot()
+        self.call_after_refresh(self._foot)
         if before is not None and (card.feedback, card.hints) != (before.feedback, before.hints) and (card.feedback or card.hints):
             self.call_after_refresh(self.scroll_end, animate=False)
         elif before is not None and before.choices and card.title == before.title:
             row = next((y for y, line in enumerate(page.rows) if line and line[0].text.startswith(glyphs.POINTER)), 0)
             self.call_after_refresh(self.scroll_to_region, Region(0, row, 1, 2), animate=False)
+
+    def _keys(self) -> Mapping[str, str]:
+        """The keys of this run by command; Enter is the card's own here, so that another command has its next key."""
+        return {one.id: one.shown if one.scope == "card" else _beside_enter(one) for one in commands_of(self.app)}
+
+    def _foot(self) -> None:
+        if self._card is not None:
+            keys = self._keys()
+            below = round(self.max_scroll_y - self.scroll_y)
+            said = foot(name_keys(self._card.keys, keys), below, keys["card-page-down"], self.size.width - 2)
+            self.border_subtitle = Content(said)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """What is below the fold changes with it."""
+        super().watch_scroll_y(old_value, new_value)
+        self._foot()
+
+    def on_resize(self) -> None:
+        """So it does with the room."""
+        self.call_after_refresh(self._foot)
 
     async def on_key(self, event: events.Key) -> None:
         """Digits and signs are typed where a number is asked for."""

@@ -44,6 +44,10 @@ class Rows(Widget):
         """One line in Textual's terms; never read as markup."""
         return content(line)
 
+    def row_drawn(self, line: Line) -> Line:
+        """One line with the glyphs that this palette asks for, in as many cells."""
+        return line
+
     def render(self) -> VisualType:
         """All rows: what a person selects with the mouse is taken from here."""
         return block(self.rows)
@@ -53,7 +57,7 @@ class Rows(Widget):
         if self.text_selection is not None:
             return super().render_line(y)
         self._dirty_regions.clear()
-        line = self.rows[y] if y < len(self.rows) else BLANK
+        line = self.row_drawn(self.rows[y] if y < len(self.rows) else BLANK)
         strip = Strip([Segment(span.text, self._look(span)) for span in line if span.text])
         # The offsets tell a mouse that selects text where it is.
         return strip.adjust_cell_length(self.size.width, self._look(_PLAIN)).apply_offsets(0, y)
