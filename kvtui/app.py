@@ -22,6 +22,7 @@ from kvtui.views.dressed import DressedApp, FindPalettes, paint_on_terminal
 from kvtui.views.handover import HandoverApp
 from kvtui.views.keyed import KeyedApp
 from kvtui.views.later import levers, load_panes
+from kvtui.views.looking_back import goes_further_back
 from kvtui.views.messages import Choose
 from kvtui.views.opening import OpeningApp
 from kvtui.views.planning import PlanningApp
@@ -243,6 +244,9 @@ class KvtuiApp(TellingApp, OpeningApp, PlanningApp, HandoverApp, KeyedApp, Dress
         """Paint an analysis, unless the screen is paused; in a terminal without the focus only every other one."""
         before = self._session.state
         self._session.show(analysis)
+        if goes_further_back(analysis):
+            # Else the strip would take the edge of what the rules look at for the time since when it is so.
+            self.look_back()
         if self._session.state is not before:
             self._unpainted += 1
             if not self._blurred or self._unpainted >= BLURRED:

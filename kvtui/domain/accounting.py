@@ -139,11 +139,13 @@ def _reserve(boot: Boot, release: Release | None, geometry: Geometry | None) -> 
     return 0.0
 
 
-def _extras(state: Reading[float], reserve: float) -> Reading[float]:
+def _extras(boot: Boot, state: Reading[float], reserve: float) -> Reading[float]:
     size = (state.value if isinstance(state, Known) else 0.0) + reserve
     if not size:
         return Known(0.0, None, Where("formula", "no state pool, no reserve"))
-    return Known(round(size, 4), None, Where("log", "state pool and multimodal reserve"))
+    logged = isinstance(state, Known) or isinstance(boot.sizing.multimodal_reserve_gib, Known)
+    where = Where("log", "state pool and multimodal reserve") if logged else Where("formula", "the release's multimodal reserve")
+    return Known(round(size, 4), None, where)
 
 
 def _rest(boot: Boot, pre: Reading[float], post: Reading[float], fraction: Reading[float], extras: Reading[float]) -> Reading[float]:
@@ -212,7 +214,7 @@ def account(boot: Boot, *, boots: Sequence[Boot] = (), given: Given = NO_GEOMETR
         pre, post = _implied_free(boot, kv, fraction, reserve)
     cap, cap_why = capacity.running_cap(boot)
     context = capacity.context_len(boot)
-    extras = _extras(state_gib, reserve)
+    extras = _extras(boot, state_gib, reserve)
     slack: Reading[float] = Missing("free before weights or the fraction is unknown")
     if isinstance(pre, Known) and isinstance(fraction, Known):
         slack = Known(round(pre.value * (1 - fraction.value), 6), None, Where("formula", "pre × (1 − f)"))

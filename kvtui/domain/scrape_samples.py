@@ -123,7 +123,7 @@ def events_between(before: Scrape | None, after: Scrape) -> tuple[Event, ...]:
     for row in after.stage_rows():
         grown = _growth(before.row(row.key), row, "retracted_total")
         if grown:
-            text = f"{grown:.0f} requests retracted (sglang:num_retracted_requests_total)"
+            text = f"{grown:.0f} request{'' if round(grown) == 1 else 's'} retracted (sglang:num_retracted_requests_total)"
             found.append(Event("retract", after.at, 0, text, Rank(dp=row.dp, pp=row.pp), {"retracted": grown}))
     return tuple(found)
 

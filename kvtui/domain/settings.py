@@ -69,14 +69,23 @@ class Thresholds:
     """From when on the rules speak (facts/diagnoses.md); the rest of their numbers belongs to SGLang and is not moved."""
 
     usage_full: float = field(
-        default=0.9, metadata=_number(0.5, 0.999, "of the pool", "KV usage, at its 95th percentile, from which on the pool counts as full")
+        default=0.9,
+        metadata=_number(
+            0.5,
+            0.999,
+            "of the pool",
+            "KV usage, at its 95th percentile, from which on the pool counts as full; admission may show it below that",
+        ),
     )
     queue_share: float = field(
         default=0.5,
         metadata=_number(0.05, 1, "of the samples", "samples with waiting requests from which on the server counts as queueing"),
     )
     prefill_share: float = field(
-        default=0.4, metadata=_number(0.1, 0.95, "of the time", "time in prefill from which on prefill is what limits")
+        default=0.4,
+        metadata=_number(
+            0.1, 0.95, "of the time", "time in prefill from which on prefill is what limits; full chunks beside a queue show it below that"
+        ),
     )
     cache_hit_low: float = field(
         default=0.05, metadata=_number(0, 0.8, "of the prompt tokens", "cache hits below which prompts count as not reused (hicache)")
@@ -91,7 +100,10 @@ class Thresholds:
         default=0.5, metadata=_number(0.05, 100, "GiB", "memory of another process on a GPU of the server from which on it is named")
     )
     persistence_s: float = field(
-        default=15.0, metadata=_number(15, 600, "s", "how long a finding on a running server must last before it is shown")
+        default=15.0,
+        metadata=_number(
+            15, 600, "s", "how long a change of verdict on a running server must last before it is shown; the first one is shown at once"
+        ),
     )
 
 

@@ -175,9 +175,19 @@ def what_would_it_take(context: OptionContext, estimates: Sequence[Estimate], st
     if fraction is not None and needed:
         by_fraction = f" (fraction {fraction:.3f})" if fraction < 1 else " (more than any fraction gives)"
     if not meets:
-        return Answer(f"{told}{by_fraction}: no one or two levers reach it", needed, fraction, (), basis)
+        return Answer(
+            f"{told}{by_fraction}: no one or two levers are known to reach it{_unmeasured(estimates, needed)}", needed, fraction, (), basis
+        )
     first = ", ".join(meets[0].flags) or ", ".join(meets[0].options)
     return Answer(f"{told}{by_fraction}; {first} reaches it", needed, fraction, meets, basis)
+
+
+def _unmeasured(estimates: Sequence[Estimate], needed: int | None) -> str:
+    """Levers that give the pool and of which nobody can say what they do to speed: they may reach a goal all the same."""
+    able = [e for e in estimates if e.applies and e.tok_s is None and needed and (e.tokens or 0) >= needed and (e.headroom_gib or 0) >= 0]
+    if not able:
+        return ""
+    return f"; {' and '.join(e.title for e in able[:2])} would give the pool, and the speed has to be measured"
 
 
 def _needed(context: OptionContext, users: float, resident: float) -> int | None:

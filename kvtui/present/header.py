@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kvtui.domain.account import Identity
 from kvtui.domain.frame import Frame, SourceHealth
 from kvtui.domain.notice import Notice, NoticeKind
 from kvtui.domain.reading import Known
 from kvtui.present import glyphs
-from kvtui.present.figures import clock, stamp, version_text
+from kvtui.present.figures import age, clock, stamp, version_text
 from kvtui.present.line import Line, Span, between, clean, line_cells
 from kvtui.present.readings import finite, text_or
 from kvtui.present.state import ViewState
 
 SEPARATOR = Span(f" {glyphs.BULLET} ", "dim")
+OLD_S: Final = 10.0
+"""Seconds after which the newest value of a server is no longer called live; pages come each second or two."""
+MACHINE: Final = frozenset({"nvml", "host"})
+"""Sources that tell of the machine, whether the server answers or not."""
 TAGS: dict[NoticeKind, str] = {
     "restart": "restarted",
     "frozen": "values stand still since",
@@ -72,15 +78,27 @@ def _right(state: ViewState, frame: Frame) -> Line:
         for source in frame.sources:
             spans += [Span("  "), *_source(source)]
         return tuple(spans[1:])
-    return _many(frame.sources)
+    return _many(frame.sources, frame.now)
 
 
-def _many(sources: tuple[SourceHealth, ...]) -> Line:
-    """Several sources in a few words: how many live, and which do not."""
-    live = [source for source in sources if source.state in {"live", "ended"}]
-    newest = max((source.last_at for source in live if source.last_at is not None), default=None)
-    word = "simulated" if any(source.simulated for source in live) else "live"
-    spans = [Span("● ", "good"), Span(f"{word} {clock(newest)}" if newest is not None else word, "dim")] if live else []
+def _many(sources: tuple[SourceHealth, ...], now: float | None) -> Line:
+    """Several sources in a few words: how new the newest of the server is, and which do not live.
+
+    The machine's own sources go on when the server does not, and one that fails still has the newest value: neither
+    may make the time look fresh, nor go back.
+    """
+    up = [source for source in sources if source.state in {"live", "ended"}]
+    told = [source.last_at for source in sources if source.last_at is not None and source.name not in MACHINE]
+    newest = max(told or [source.last_at for source in up if source.last_at is not None], default=None)
+    old = newest is not None and now is not None and now - newest > OLD_S and any(source.state == "live" for source in up)
+    spans: list[Span] = []
+    if old and newest is not None and now is not None:
+        spans = [Span(f"{glyphs.WARN} ", "warn"), Span(f"newest {clock(newest)}, {age(now - newest)} ago", "warn")]
+    elif up:
+        simulated, live = any(source.simulated for source in up), any(source.state == "live" for source in up)
+        word = "simulated" if simulated else "live" if live else "ended"
+        when = "" if newest is None else f" {clock(newest) if live else stamp(newest)}"
+        spans = [Span("● ", "good" if live else "dim"), Span(f"{word}{when}", "dim")]
     for source in sources:
         if source.state not in {"live", "ended"}:
             sign, tone = glyphs.SOURCES[source.state]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kvtui.domain.finding import Evidence, Finding
 from kvtui.domain.frame import Analysis
@@ -46,9 +46,9 @@ def _finding(finding: Finding, state: ViewState, width: int) -> list[Line]:
     past = f"; before: {clean(earlier.title, 200)} {times(earlier)}" if earlier is not None else ""
     lines: list[Line] = [
         (Span(f"{glyphs.BAR}{sign} ", tone), Span(clean(finding.title), "strong")),
-        *((Span(f"   {part}", "dim"),) for part in wrap(f"{finding.axis}, confidence {finding.confidence}{since}{past}", width - 3)),
+        *_entry(wrap(f"{finding.axis}, confidence {finding.confidence}{since}{past}", width - 3), "dim"),
+        *_entry(told),
     ]
-    lines += [(Span("   " if number else f"   {part}"), Span(part if number else "")) for number, part in enumerate(told)]
     lines += _section("evidence", "good", glyphs.GOOD, (_proof(e) for e in finding.evidence), width)
     lines += _section("ruled out", "dim", glyphs.NOT, (f"{r.verdict}: {r.why}" for r in finding.ruled_out), width)
     lines += _section("fixes", "key", glyphs.POINTER, (_fix(option, state) for option in finding.fixes), width)
@@ -56,6 +56,12 @@ def _finding(finding: Finding, state: ViewState, width: int) -> list[Line]:
     lines += _section("check afterwards", "dim", glyphs.BULLET, finding.verify, width)
     lines += _section("would settle it", "note", glyphs.UNSURE, finding.needs, width)
     return lines
+
+
+def _entry(parts: Iterable[str], tone: Tone = "text") -> Iterator[Line]:
+    """One text in several lines: a blank of its own says that a line goes on with the one above."""
+    for number, part in enumerate(parts):
+        yield (Span("   "), Span(part, tone)) if number else (Span(f"   {part}", tone),)
 
 
 def _proof(evidence: Evidence) -> str:

@@ -34,6 +34,9 @@ def read_config(path: Path, *, named: bool) -> str:
     Raises Unreadable, with half a sentence that follows the file's name.
     """
     try:
+        if path.is_fifo():
+            # One that nobody writes to would hold the start for ever.
+            raise Unreadable("is a pipe, not a file")
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:

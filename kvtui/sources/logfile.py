@@ -28,6 +28,8 @@ DAYS_OF_CLOCK_ONLY: Final = 366 * 86_400.0
 """Stamps without a date count from zero."""
 _PATIENCE: Final = 1.0
 """Seconds that ``read`` waits for its thread; after that it tells how far the thread has come."""
+_GONE: Final = 2
+"""Looks in a row at a file that is not there, after which it is called gone."""
 _PIPE_WAIT: Final = 0.3
 """How long a read waits for more from a pipe that is still open, in seconds."""
 
@@ -44,6 +46,8 @@ class LogSource:
         self._target, self._clock, self._stdin = target, clock, stdin
         self._shown = "standard input" if target == "-" else safe(target, 200)
         self._reader = reader if reader is not None else LogReader()
+        self._missed = 0
+        """Looks in a row at which the file that is followed had no name any more."""
         self._next_target: str | None = None
         self._stream: Stream | None = None
         self._rest = b""
@@ -194,7 +198,9 @@ class LogSource:
         try:
             now = Path(self._target).stat()
         except FileNotFoundError:
+            self._missed += 1
             return
+        self._missed = 0
         if (now.st_dev, now.st_ino) != (device, inode) and now.st_size > 0:
             stream.close()
             self._stream = None
@@ -238,6 +244,8 @@ class LogSource:
             counts=reading.counts,
             notes=(*self._notes, *([self._stream_note] if self._stream_note else ()), *reading.notes),
         )
+        if self._missed >= _GONE:
+            return self._with_health(frame, "failed", f"{self._shown} is no longer there. A new file of that name is followed.")
         state: SourceState = "ended" if finished else "live"
         return self._with_health(frame, state if shown else "failed", "" if shown else self._foreign(frame))
 

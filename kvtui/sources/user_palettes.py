@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
 from kvtui.parse.palette import PaletteFile
-from kvtui.sources.config_place import config_folder
+from kvtui.sources.config_place import config_file
 
 LONGEST: Final = 64 * 1024
 """Bytes of a palette at most; a full one has two thousand."""
@@ -15,8 +16,8 @@ MOST: Final = 100
 
 
 def palette_folder() -> Path:
-    """Where palettes of the user are looked for."""
-    return config_folder() / "themes"
+    """Where palettes of the user are looked for: beside the configuration that ``KVTUI_CONFIG`` names, else in the platform's place."""
+    return config_file(None, os.environ)[0].parent / "themes"
 
 
 def user_palettes(folder: Path | None = None) -> tuple[PaletteFile, ...]:

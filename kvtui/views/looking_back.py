@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual.app import App
 
 if TYPE_CHECKING:
     from kvtui.domain.frame import Analysis
     from kvtui.views.session import Session
+
+
+JUDGED_S: Final = 600.0
+"""Seconds that the rules look back at a running server (facts/diagnoses.md 0)."""
+
+
+def goes_further_back(analysis: Analysis) -> bool:
+    """True where a running server has samples from before what its verdicts rest on: since when they hold is not told by them."""
+    frame = analysis.frame
+    if frame.finished or frame.now is None:
+        return False
+    span = frame.timeline.span
+    return span is not None and frame.now - span[0] > JUDGED_S
 
 
 class LookingBackApp(App[None]):

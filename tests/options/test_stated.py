@@ -56,7 +56,14 @@ def test_a_target_is_met_by_the_least_risk_first():
     assert told.meets[0].options == ("raise-fraction",)
     assert told.meets[0].tok_s.mid >= 1_000
     assert "throughput: 835 tok/s, measured" in told.basis
-    assert "no one or two levers" in answer(context(), Stated(target_tok_s=50_000))[1].sentence
+    assert "no one or two levers are known to reach it" in answer(context(), Stated(target_tok_s=50_000))[1].sentence
+
+
+def test_a_lever_of_unknown_speed_that_gives_the_pool_is_named():
+    _, told = answer(context(**QUIET), Stated(users=64, prompt=4_000, output=500, target_tok_s=9_000))
+    assert told.meets == ()
+    assert "TP 8 → 16" in told.sentence
+    assert told.sentence.endswith("would give the pool, and the speed has to be measured")
 
 
 def test_a_waiting_time_is_a_goal():

@@ -30,6 +30,24 @@ def test_header_says_what_is_unknown_and_what_failed():
     assert "✖ log failed" in line
 
 
+def several(*told, now):
+    sources = tuple(SourceHealth(name, "", state, last_at=at) for name, state, at in told)
+    poor = b.founding()
+    return plain(header(ViewState(replace(poor, frame=replace(poor.frame, sources=sources, now=now))), 120))
+
+
+def test_a_server_that_hangs_is_not_live_and_its_time_does_not_go_back():
+    rest = (("server_info", "live", b.NOW - 40), ("loads", "live", b.NOW - 5), ("host", "live", b.NOW + 60))
+    assert "● live 14:12:00" in several(("metrics", "live", b.NOW), *rest, now=b.NOW + 1)
+    assert "● live 14:12:00  ✖ metrics" in several(("metrics", "failed", b.NOW), *rest, now=b.NOW + 8)
+    assert "▲ newest 14:12:00, 31s ago  ✖ metrics" in several(("metrics", "failed", b.NOW), *rest, now=b.NOW + 31)
+
+
+def test_a_log_that_ended_is_as_old_as_it_is():
+    told = (("log", "ended", b.NOW), ("nvml", "failed", None), ("host", "failed", None))
+    assert "● ended 2025-11-29 14:12:00" in several(*told, now=b.NOW + 3_600)
+
+
 def test_header_says_that_it_is_paused():
     assert "paused at 14:12:00" in plain(header(ViewState(b.founding(), paused_at=b.NOW), 120))
 

@@ -52,6 +52,12 @@ def test_ten_megabytes_are_not_read(tmp_path):
         read_config(file, named=False)
 
 
+def test_a_pipe_that_nobody_writes_to_holds_nothing_up(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Unreadable, match="pipe"):
+        read_config(tmp_path / "pipe", named=True)
+
+
 def test_a_folder_and_a_name_that_is_none(tmp_path):
     with pytest.raises(Unreadable, match="cannot be read"):
         read_config(tmp_path, named=True)

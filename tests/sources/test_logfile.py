@@ -97,6 +97,22 @@ async def test_rotation_by_rename_and_by_truncation(log):
     await source.close()
 
 
+async def test_a_file_that_is_removed_is_said_and_a_new_one_of_its_name_followed(log):
+    source = LogSource(str(log), Clock(1_001))
+    await source.read()
+    log.unlink()
+    states = [(await source.read()).sources[0] for _ in range(2)]
+    # Between the two steps of a rotation there is no file either.
+    assert states[0].state != "failed"
+    assert states[1].state == "failed"
+    assert "no longer there" in states[1].reason
+    write(log, [DECODE.format(11, 5)])
+    frame = await source.read()
+    assert frame.sources[0].state != "failed"
+    assert frame.timeline.value("running", -1) == 5
+    await source.close()
+
+
 async def test_a_dead_file_is_a_sentence_and_comes_back(tmp_path):
     path = tmp_path / "x.log"
     source = LogSource(str(path), Clock(5))

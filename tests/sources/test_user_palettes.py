@@ -27,6 +27,9 @@ def test_files_by_name_and_what_is_wrong_with_each(tmp_path):
 def test_the_folder_is_in_that_of_the_configuration(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert palette_folder() == tmp_path / "kvtui" / "themes"
+    monkeypatch.setenv("KVTUI_CONFIG", str(tmp_path / "own" / "c.toml"))
+    assert palette_folder() == tmp_path / "own" / "themes"
+    monkeypatch.delenv("KVTUI_CONFIG")
     monkeypatch.setenv("HOME", str(tmp_path))
     palette_folder().mkdir(parents=True)
     (palette_folder() / "sea.toml").write_text("")

@@ -119,3 +119,11 @@ async def test_the_console_starts_whatever_a_palette_holds(theme, shown):
         assert app.theme == shown
         told = " ".join(str(one.message) for one in app._notifications)
         assert ("~/broken.toml: line 2" in told and "and 1 more" in told and "kvtui palettes" in told) is (theme == "broken")
+
+
+async def test_a_file_of_the_name_of_kvtuis_own_takes_nothing_away():
+    app = console("light")
+    app.find_palettes = lambda: (PaletteFile("dark", "~/dark.toml", ""),)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await choosing(pilot, "down", "enter")
+        assert app.theme == "kvtui-dark"

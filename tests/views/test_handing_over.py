@@ -7,10 +7,22 @@ from screen import screen_text
 
 from kvtui.app import KvtuiApp
 from kvtui.ports import RefusedError
+from kvtui.present.line import Span
+from kvtui.present.state import ViewState
+from kvtui.views.screens.text import TextScreen
+from kvtui.views.widgets.pointed_page import PointedPage
 
 
 def console():
     return KvtuiApp(HandFeed(b.founding()), lambda _analysis, fraction: b.estimates(fraction), target="server.log")
+
+
+async def until(pilot, there):
+    for _ in range(200):
+        if there():
+            return
+        await pilot.pause(0.02)
+    pytest.fail("what was waited for never came")
 
 
 @pytest.mark.parametrize(
@@ -102,8 +114,28 @@ async def test_y_copies_the_entry_of_a_page(keys, copied):
         for key in keys:
             await pilot.press(key)
             await pilot.pause()
+            if isinstance(app.screen, TextScreen):
+                await until(pilot, lambda: app.screen.query_one(PointedPage).lines)
         assert app.clipboard.startswith(copied), app.clipboard
         assert "\n" not in app.clipboard
+
+
+async def test_the_pointer_stays_with_its_entry_when_lines_come_above_it():
+    def page(*texts):
+        return lambda _width: tuple((Span(text),) for text in texts)
+
+    app = console()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(TextScreen("Page", lambda _state, width: page("one", "two", "three")(width), ViewState(b.founding())))
+        await pilot.pause()
+        shown = app.screen.query_one(PointedPage)
+        await until(pilot, lambda: shown.lines)
+        await pilot.press("down", "down")
+        assert shown.copied() == "two"
+        shown.show(page("zero", "one", "two", "three"))
+        assert shown.copied() == "two"
+        shown.show(page("zero", "one", "2", "three"))
+        assert shown.copied() == "2"
 
 
 async def test_what_was_copied_is_said_in_the_footers_row_and_covers_nothing_else():

@@ -15,6 +15,7 @@ from kvtui.app import KvtuiApp
 from kvtui.diagnose import earlier
 from kvtui.domain.periods import Period
 from kvtui.engine.analyse import estimates
+from kvtui.present.figures import clock
 from kvtui.views.session import Session
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -161,3 +162,15 @@ async def test_a_page_that_is_just_being_opened_gets_the_answer_too():
         await pilot.pause()
         await pilot.pause()
         assert any("Told late" in "".join(span.text for span in line) for line in page.query_one("#text").lines)
+
+
+async def test_the_strip_tells_since_when_without_being_asked():
+    analysis = analysis_of(phases.phased((300, phases.CLIENT), (900, phases.FULL)))
+    running = replace(analysis, frame=replace(analysis.frame, finished=False))
+    edge = replace(running, findings=tuple(replace(one, since=one.since and running.frame.now - 600) for one in running.findings))
+    app = console(edge)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(app, pilot)
+        told = app.view_state.analysis.findings[0].since
+        assert told < running.frame.now - 800
+        assert f"since {clock(told, seconds=False)}" in screen_text(app)

@@ -16,7 +16,7 @@ from kvtui.guide.play import Play, again, answer, back, forward, hint
 from kvtui.present.line import Line, Span, clip_line
 from kvtui.views.commands import bindings
 from kvtui.views.keyed import key_of
-from kvtui.views.screens.main import PANES, MainScreen
+from kvtui.views.screens.main import PANES, SMALLEST, MainScreen
 from kvtui.views.widgets.lesson_pane import LessonPane
 from kvtui.views.widgets.lines import Bar
 from kvtui.views.widgets.panel import Panel
@@ -50,7 +50,8 @@ class GuideScreen(MainScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("lesson")]
     before = ("lesson",)
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-high")]  # noqa: RUF012 (Textual declares it so)
+    least = Size(SMALLEST.width, 20)
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (least.height, "-high")]  # noqa: RUF012 (Textual declares it so)
 
     class Turned(Message):
         """The lesson is at another place."""

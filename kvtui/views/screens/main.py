@@ -53,6 +53,8 @@ class MainScreen(StateScreen):
     """Everything at a glance."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("main")]
+    least = SMALLEST
+    """The smallest terminal that it fits into."""
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (SMALLEST.width, "-narrow"), (FOUR.width, "-broad")]  # noqa: RUF012 (Textual declares it so)
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (SMALLEST.height, "-short"), (22, "-middle"), (FOUR.height, "-high")]  # noqa: RUF012
 
@@ -132,11 +134,11 @@ class MainScreen(StateScreen):
     def fit(self, size: Size) -> None:
         """Fit the panes into their part of a screen of that size."""
         self.set_class(width_class(self.room(size)) != "narrow", "-four")
-        wanted, there = f"{SMALLEST.width}×{SMALLEST.height}", f"{size.width}×{size.height}"
+        wanted, there = f"{self.least.width}×{self.least.height}", f"{size.width}×{size.height}"
         self.query_one("#small", Static).update(f"kvtui needs {wanted}; this terminal has {there}. Enlarge it.")
         if self._state is not None:
             self.call_after_refresh(self._again)
-        if size.width >= SMALLEST.width and size.height >= SMALLEST.height:
+        if size.width >= self.least.width and size.height >= self.least.height:
             self.call_after_refresh(self._focus_again)
 
     def _focus_again(self) -> None:

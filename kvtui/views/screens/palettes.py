@@ -22,7 +22,11 @@ class PaletteSearch(CommandPalette):
 
     def __init__(self, screen: Screen[object], choice: Iterable[Dress], keep: Callable[[Dress], None]) -> None:
         """Offer ``choice`` in its order over ``screen``. ``keep`` is called with what is chosen."""
-        self._choice = {dress.name: dress for dress in choice if dress.is_named_well}
+        self._choice: dict[str, Dress] = {}
+        for dress in choice:
+            # kvtui's own come first: a file of the same name takes none of them away.
+            if dress.is_named_well:
+                self._choice.setdefault(dress.name, dress)
         found = SimpleProvider(
             screen, [SimpleCommand(name, partial(keep, dress), escape(_told(dress))) for name, dress in self._choice.items()]
         )

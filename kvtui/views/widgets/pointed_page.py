@@ -24,7 +24,11 @@ class PointedPage(Page):
     def _update(self) -> None:
         if self._make is None or self.size.width <= GUTTER:
             return
-        self.lines = self._make(self.size.width - GUTTER)
+        told, self.lines = self.copied(), self._make(self.size.width - GUTTER)
+        if told and self.copied() != told:
+            # What is pointed at stays so where lines came or went above it.
+            texts = [entry_text([self.lines[n] for n in one]) for one in entries(self.lines)]
+            self.at = texts.index(told) if told in texts else self.at
         here = self.pointed
         rows = ((_POINTER if here and n == here.start else _BLANK, *line) if line else line for n, line in enumerate(self.lines))
         self.set_rows(tuple(rows))
