@@ -49,15 +49,19 @@ class RestWatch:
         self._tokens: float | None = None
         self._loads_at: float | None = None
         self._loads_busy = False
+        self._told = False
 
     def page(self, scrape: Scrape) -> None:
         """A new page."""
         self._begun = scrape.at if self._begun is None else self._begun
-        running, waiting = value_or(scrape.sum("running").reading, 0.0), sum(value_or(scrape.sum(q).reading, 0.0) for q in _QUEUES)
+        gauge = scrape.sum("running").reading
+        running, waiting = value_or(gauge, 0.0), sum(value_or(scrape.sum(q).reading, 0.0) for q in _QUEUES)
         used = scrape.sum("used_tokens").reading
         # 0.5.9 may go on telling its last running requests for good; without a token in the pool there are none.
         claims = (0.0 if isinstance(used, Known) and used.value <= 0 else running, waiting)
         tokens = _tokens(scrape)
+        # A gauge that is missing reads as zero above: without one, and without counters, a page says nothing of rest.
+        self._told = isinstance(gauge, Known) or tokens is not None
         grown = tokens - self._tokens if tokens is not None and self._tokens is not None else 0.0
         seconds = max(1.0, scrape.at - self._page_at) if self._page_at is not None else 1.0
         if abs(grown) > PROBE_TOKENS * seconds or (sum(claims) > 0 and claims != self._claims):
@@ -81,10 +85,12 @@ class RestWatch:
         page, told = self._page_at, self._loads_at
         if page is None or (told is not None and told >= page - _BESIDE_S and self._loads_busy):
             return Rest(None if self._loads_busy else since, worked)
-        if sum(self._claims) <= 0:
+        if sum(self._claims) <= 0 and self._told:
             return Rest(since, worked)
         if told is not None and told > since and not self._loads_busy:
             return Rest(since, worked)
+        if not self._told:
+            return Rest(None, worked)
         return Rest(None, worked, doubtful=page - since >= DOUBT_S and (told is None or told < since + DOUBT_S))
 
 

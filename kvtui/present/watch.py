@@ -12,7 +12,7 @@ from kvtui.domain.reading import optional
 from kvtui.present import glyphs
 from kvtui.present.figures import stamp
 from kvtui.present.line import clean
-from kvtui.present.report_json import SCHEMA, Json
+from kvtui.present.report_json import SCHEMA, Json, verdict_part
 
 News = Literal[
     "start",  # the first line: what is so now
@@ -117,15 +117,8 @@ def change_json(change: Change, at: float, target: str) -> dict[str, Json]:
 
 
 def _primary(finding: Finding) -> Json:
-    return {
-        "id": finding.id,
-        "title": finding.title,
-        "sentence": finding.sentence,
-        "axis": finding.axis,
-        "confidence": finding.confidence,
-        "since": stamp(finding.since) if finding.since is not None else None,
-        "fixes": list(finding.fixes),
-    }
+    told = verdict_part(finding)
+    return {name: told[name] for name in ("id", "title", "sentence", "axis", "confidence", "since", "fixes")}
 
 
 def _names(names: Iterable[str]) -> Json:

@@ -1,9 +1,9 @@
-"""What the verdicts were before: worked out when a person first looks back, beside the screen."""
+"""What the verdicts were before: worked out beside the screen, when a person first looks back or the strip needs it."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
@@ -12,17 +12,15 @@ if TYPE_CHECKING:
     from kvtui.views.session import Session
 
 
-JUDGED_S: Final = 600.0
-"""Seconds that the rules look back at a running server (facts/diagnoses.md 0)."""
-
-
 def goes_further_back(analysis: Analysis) -> bool:
     """True where a running server has samples from before what its verdicts rest on: since when they hold is not told by them."""
+    from kvtui.domain.workload import WINDOW_S
+
     frame = analysis.frame
     if frame.finished or frame.now is None:
         return False
     span = frame.timeline.span
-    return span is not None and frame.now - span[0] > JUDGED_S
+    return span is not None and frame.now - span[0] > WINDOW_S
 
 
 class LookingBackApp(App[None]):

@@ -85,3 +85,9 @@ def test_loads_alone_tell():
 def test_loads_that_are_newer_than_the_page_count():
     told = [entry for at in range(10) for entry in (("page", page(at)), ("loads", loads(at + 0.5, waiting=1)))]
     assert rest(*told).since is None
+
+
+def test_pages_without_gauges_or_counters_are_no_rest():
+    silent = [("page", scrape([series("cache_hit_rate", 0.0, **rank_labels())], at)) for at in range(40)]
+    assert rest(*silent).since is None
+    assert rest(*silent, ("loads", loads(39))).since is not None, "an answer that says idle does tell"
