@@ -9,6 +9,7 @@ from kvtui.diagnose.context import ENOUGH_S, Context
 from kvtui.diagnose.registry import arranged
 from kvtui.domain.answers import Loads
 from kvtui.domain.finding import Evidence, Finding, VerdictId
+from kvtui.domain.picture import Picture
 from kvtui.domain.scrape import Scrape
 
 _FRESH_S: Final = 10.0
@@ -58,4 +59,5 @@ def _idle(context: Context, since: float, found: Iterable[Finding]) -> Finding:
         since=since,
         evidence=tuple(proofs),
         at_rest=True,
+        pictures=(Picture("load", "The last load, and nothing since."),),
     )

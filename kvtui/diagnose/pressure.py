@@ -13,6 +13,7 @@ from typing import Final
 from kvtui.diagnose.context import Context, count, read
 from kvtui.diagnose.page_prefill import Doubt, doubt_of
 from kvtui.domain.admission import CLIP_NEW_TOKENS, Interval
+from kvtui.domain.picture import Level, Picture
 
 RESERVES: Final = 0.3
 """Reservation over resident tokens from which on it is the reservation that holds the queue (facts/diagnoses.md V3)."""
@@ -75,6 +76,12 @@ def _reserve(context: Context, running: float, usage: float) -> Interval | None:
     return Interval(least, most, "free tokens less the charge of the next request")
 
 
+def full_from(context: Context) -> Level:
+    """Where usage counts as full, for a picture."""
+    full = context.thresholds.usage_full
+    return Level(full, f"full from {full:.2f}")
+
+
 def longest_queue(context: Context) -> float | None:
     """Share of the samples with a queue, of the rank that queues most often: the busiest need not be the one that requests wait for."""
     return max((share for rank in context.workload.ranks if (share := read(rank.queue_share)) is not None), default=None)
@@ -83,8 +90,25 @@ def longest_queue(context: Context) -> float | None:
 def prefill_bound(context: Context) -> bool:
     """True where prefill takes most of the time: then a queue says nothing of the pool."""
     rank = context.rank
-    share, starves = read(rank.prefill_share) if rank is not None else None, context.thresholds.prefill_share
-    return share is not None and (share >= starves or (share >= starves / 1.6 and full_passes(context)))
+    share = read(rank.prefill_share) if rank is not None else None
+    return share is not None and share >= bound_from(context)
+
+
+def bound_from(context: Context) -> float:
+    """Share of the time in prefill from which on prefill is what limits: less where its passes are full."""
+    starves = context.thresholds.prefill_share
+    return starves / 1.6 if full_passes(context) else starves
+
+
+def prefill_pictures(context: Context) -> tuple[Picture, ...]:
+    """Prefill's share with where it limits, and the rates. Pages do not tell the share of one stretch; the rates they do."""
+    rates = Picture("rates", "While prompt tokens are computed, few are generated.")
+    if context.sampled or context.rank is None:
+        return (rates,)
+    starves = bound_from(context)
+    level = Level(starves, f"starves decode from {starves:.0%}")
+    seen = "Prefill holds the GPU for this share of the time; decode has the rest."
+    return (Picture("prefill-share", seen, (level,), (context.rank.dp,)), rates)
 
 
 def prefill_doubt(context: Context) -> Doubt | None:

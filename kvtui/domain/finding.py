@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from kvtui.domain.picture import Picture
+
 Axis = Literal["concurrency", "step", "banner"]
 Confidence = Literal["low", "medium", "high"]
 
@@ -62,3 +64,5 @@ class Finding:
     """True where it judges only what came since the situation changed at ``since``: it has lasted as long as that."""
     at_rest: bool = False
     """True where the server has nothing to do."""
+    pictures: tuple[Picture, ...] = ()
+    """The series that prove it, the one that says most first; empty where no series is kept that could."""

@@ -109,7 +109,7 @@ def observe(
     interval = decode_interval if decode_interval is not None and decode_interval > 0 else _guess_interval(window, ranks, span)
     loads = tuple(load_of_rank(dp, window, rows, pool_tokens, interval) for dp, rows in ranks)
     prompts = prompts_of(window, ranks, chunk, longest)
-    retract = _once_a_group([event for event in events if event.kind == "retract" and _within(event, window, first)])
+    retract = once_a_group([event for event in events if event.kind == "retract" and _within(event, window, first)])
     retractions = sum(event.count for event in retract)
     gen_tput = _total(tuple(load.gen_tput for load in loads), tuple(_presence(load, loads) for load in loads))
     return Workload(
@@ -176,7 +176,7 @@ def _within(event: Event, window: Timeline, first: float | None) -> bool:
     return math.isnan(line) or event.line >= line
 
 
-def _once_a_group(events: Sequence[Event]) -> list[Event]:
+def once_a_group(events: Sequence[Event]) -> list[Event]:
     """Every tensor-parallel rank prints a retraction (facts/observability.md 3.2): those of the lowest one count."""
     lowest: dict[int | None, int] = {}
     for event in events:

@@ -8,14 +8,14 @@ from typing import Final
 
 from kvtui.domain.finding import Finding
 from kvtui.present.figures import NONE, plural, stamp
-from kvtui.present.line import Line, plain
+from kvtui.present.line import Drawn, Line, plain
 
 NO_VERDICT: Final = "no verdict yet"
 
 
 def pane_text(title: str, rows: Sequence[Line]) -> str:
-    """A pane as text: its title and its rows, without blank ones at the end."""
-    lines = [plain(row).rstrip() for row in rows]
+    """A pane as text: its title and its rows, without what is only drawn and without blank ones at the end."""
+    lines = [plain(row).rstrip() for row in rows if not (row and isinstance(row[0], Drawn))]
     while lines and not lines[-1]:
         lines.pop()
     return "\n".join((title, *lines))

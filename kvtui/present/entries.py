@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kvtui.present import glyphs
-from kvtui.present.line import Begin, Line, Span
+from kvtui.present.line import Begin, Drawn, Line, Span
 
 _SIGNS: Final = frozenset(
     {glyphs.GOOD, glyphs.BAD, glyphs.WARN, glyphs.UNSURE, glyphs.WAITING, glyphs.NOT, glyphs.BULLET, glyphs.POINTER, glyphs.MARKED}
@@ -24,7 +24,7 @@ def entries(lines: Sequence[Line]) -> tuple[range, ...]:
     found: list[range] = []
     for number, line in enumerate(lines):
         heading = len(line) == 1 and line[0].tone == "label"
-        if heading or not "".join(span.text for span in line).strip():
+        if heading or (line and isinstance(line[0], Drawn)) or not "".join(span.text for span in line).strip():
             continue
         goes_on = not line[0].text.strip() and not isinstance(line[0], Begin)
         if goes_on and found and found[-1].stop == number:

@@ -44,6 +44,11 @@ class Begin(Span):
     """The first span of a line that begins something, although it is blank: it does not go on with the line above."""
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn(Span):
+    """The first span of a line that is drawn, not written: nothing of it is worth copying."""
+
+
 Line = tuple[Span, ...]
 BLANK: Final[Line] = ()
 

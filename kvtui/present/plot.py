@@ -6,14 +6,14 @@ Nothing here knows a terminal; every number in a ``Plot`` is finite.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kvtui.domain.buckets import AxisKind, Run
 from kvtui.present.figures import clock, figure
 from kvtui.present.glyphs import BLOCKS
-from kvtui.present.line import Line, Span, Tone, cells, line_cells
+from kvtui.present.line import Line, Span, Tone, line_cells
 
 DAY: Final = 86_400
 TIME_STEPS: Final = (
@@ -113,7 +113,14 @@ def x_ticks(kind: AxisKind, x0: float, x1: float, columns: int) -> tuple[Tick, .
 
 def y_ticks(y0: float, y1: float, rows: int, *, whole: bool = False) -> tuple[Tick, ...]:
     """Round labels of the value axis, at most one in two rows; ``whole``: of what is counted, which has no halves."""
-    return tuple(Tick(y, figure(y)) for y in _round_steps(y0, y1, max(1, min(5, rows // 2)), whole=whole))
+    return tuple(Tick(y, _label(y)) for y in _round_steps(y0, y1, max(1, min(5, rows // 2)), whole=whole))
+
+
+def _label(value: float) -> str:
+    """A round value in the five columns beside an axis: ``8,000``, ``12.5k``, ``2M``."""
+    if 1e4 <= abs(value) < 1e7:
+        return f"{value / 1e3:.4g}k" if abs(value) < 1e6 else f"{value / 1e6:.3g}M"
+    return figure(value)
 
 
 def _round_steps(low: float, high: float, most: int, *, whole: bool = False) -> tuple[float, ...]:
@@ -156,24 +163,32 @@ def round_up(value: float) -> float:
 
 def legend(plot: Plot, width: int) -> Line:
     """One line that says what each stroke is; what lies above the chart is said with an arrow."""
-    spans: list[Span] = []
+    return legends(plot, width)[0]
+
+
+def legends(plot: Plot, width: int) -> tuple[Line, ...]:
+    """As ``legend``, in as many lines as it takes; an entry is never cut."""
+    lines: list[Line] = [()]
+    for glyph, words in _entries(plot):
+        # An entry that does not fit whole would name nothing.
+        before = (*lines[-1], Span("  ")) if lines[-1] else ()
+        if line_cells((*before, glyph, words)) <= width:
+            lines[-1] = (*before, glyph, words)
+        elif line_cells((glyph, words)) <= width:
+            lines.append((glyph, words))
+    return tuple(line for line in lines if line) or ((),)
+
+
+def _entries(plot: Plot) -> Iterator[tuple[Span, Span]]:
     for one in plot.series:
         high = one.high
         beyond = f" ▲ to {figure(high)}" if high is not None and high > plot.y1 else ""
-        spans += [Span("━ " if one.heavy or len(plot.series) == 1 else "─ ", one.tone), Span(f"{one.name}{beyond}  ", "text")]
+        yield Span("━ " if one.heavy or len(plot.series) == 1 else "─ ", one.tone), Span(f"{one.name}{beyond}")
     for limit in plot.limits:
-        beyond = " ▲ above" if limit.low > plot.y1 else ""
-        spans += [Span(f"{limit.glyph} ", limit.tone), Span(f"{limit.text}{beyond}  ", "text")]
+        yield Span(f"{limit.glyph} ", limit.tone), Span(f"{limit.text}{' ▲ above' if limit.low > plot.y1 else ''}")
     if plot.cursor is not None:
-        spans += [Span("│ ", "changed"), Span("cursor  ", "text")]
+        yield Span("│ ", "changed"), Span("cursor")
     if plot.marks:
-        spans += [Span(f"{plot.marks[0].glyph} ", plot.marks[0].tone), Span("retraction  ", "text")]
+        yield Span(f"{plot.marks[0].glyph} ", plot.marks[0].tone), Span("retraction")
     if plot.since is not None:
-        spans += [Span("┊ ", "warn"), Span("verdict since  ", "text")]
-    kept: list[Span] = []
-    for glyph_span, words in zip(spans[::2], spans[1::2], strict=True):
-        # A legend entry that does not fit whole would name nothing.
-        if line_cells((*kept, glyph_span)) + cells(words.text.rstrip()) > width:
-            break
-        kept += [glyph_span, words]
-    return (*kept[:-1], Span(kept[-1].text.rstrip(), kept[-1].tone)) if kept else ()
+        yield Span("┊ ", "warn"), Span("verdict since")

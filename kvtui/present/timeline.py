@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kvtui.domain.buckets import Fold, bucket, runs
+from kvtui.domain.buckets import Fold
 from kvtui.domain.frame import Analysis
 from kvtui.present.figures import figure
-from kvtui.present.history import History, ceiling, history, retractions, since
+from kvtui.present.history import History, ceiling, history, since
 from kvtui.present.line import Line, Span, clip_line
 from kvtui.present.load_plot import GUTTER, load_plot
-from kvtui.present.plot import Limit, Plot, Series, legend, position, round_up, y_ticks
+from kvtui.present.plot import Plot, legend, position, y_ticks
 from kvtui.present.server import LINE_SPAN, SPAN
+from kvtui.present.signal_plots import accept_plots, hit_plots, rate_plots, retracted_plots, usage_plot
 from kvtui.present.state import ViewState
 from kvtui.present.verdict_band import band
 
@@ -147,72 +146,6 @@ def _note(state: ViewState, hidden: int) -> Line:
 def _plots(state: ViewState, told: History, width: int) -> tuple[Plot, ...]:
     """Every chart this server's lines can fill."""
     load = load_plot(state, told, ceiling(state.analysis, told.ranks), width, TALL)
-    always = (load, _usage(state, told, load))
-    told_only = (*_rates(told, load), *_hits(told, load), *_accepted(told, load), *_retracted(state, told, load))
+    always = (load, usage_plot(state, told, load))
+    told_only = (*rate_plots(told, load), *hit_plots(told, load), *accept_plots(told, load), *retracted_plots(state, told, load))
     return (*always, *told_only)
-
-
-def _plot(load: Plot, series: Sequence[Series], top: float, limits: tuple[Limit, ...] = ()) -> Plot:
-    """Another chart over the same stretch of time."""
-    marks = load.marks if limits else ()
-    return replace(load, y0=0.0, y1=top, series=tuple(series), limits=limits, marks=marks)
-
-
-def _highest(series: Sequence[Series]) -> float:
-    return round_up(max((one.high or 0.0 for one in series), default=0.0) * 1.02)
-
-
-def _usage(state: ViewState, told: History, load: Plot) -> Plot:
-    series = [Series("KV usage", "kv-used", told.line(told.points("usage", "max")))]
-    for name, label in (("swa_usage", "SWA pool"), ("mamba_usage", "state slots")):
-        points = told.points(name, "max")
-        if points[0]:
-            series.append(Series(label, "state", told.line(points)))
-    band = state.analysis.band
-    limits: tuple[Limit, ...] = (Limit("full", 1.0, 1.0, "bad"),)
-    if band is not None and 0 <= band.usage_low <= band.usage_high <= 1:
-        limits = (Limit(f"admission ceiling {band.usage_low:.2f}–{band.usage_high:.2f}", band.usage_low, band.usage_high), *limits)
-    return _plot(load, series, 1.0, limits)
-
-
-def _rates(told: History, load: Plot) -> tuple[Plot, ...]:
-    plots = []
-    for name, label in (("gen_tput", "generate tok/s"), ("input_tput", "prefill tok/s")):
-        points = told.points(name)
-        if points[0]:
-            series = (Series(label, "kv-used", told.line(points)),)
-            plots.append(_plot(load, series, _highest(series)))
-    return tuple(plots)
-
-
-def _hits(told: History, load: Plot) -> tuple[Plot, ...]:
-    shares = told.hit_columns(told.columns)
-    width = (told.stop - told.start) / told.columns
-    places = [told.start + width * (i + 0.5) for i in range(told.columns)]
-    kept = [(x, y * 100) for x, y in zip(places, shares, strict=True) if math.isfinite(y)]
-    if not kept:
-        return ()
-    line = runs(bucket([x for x, _ in kept], [y for _, y in kept], told.start, told.stop, told.columns), told.gap + width)
-    return (_plot(load, (Series("cache hit, % of prompt tokens", "kv-used", line),), 100.0),)
-
-
-def _accepted(told: History, load: Plot) -> tuple[Plot, ...]:
-    points = told.points("accept_len", "mean")
-    if not points[0]:
-        return ()
-    series = (Series("accepted tokens a step", "draft", told.line(points)),)
-    return (_plot(load, series, _highest(series)),)
-
-
-def _retracted(state: ViewState, told: History, load: Plot) -> tuple[Plot, ...]:
-    """Requests put back, a column; only where there were any."""
-    xs, ys = retractions(state.analysis, told.kind)
-    seen = bucket(xs, ys, told.start, told.stop, told.columns)
-    if not any(seen.count):
-        return ()
-    half = (told.stop - told.start) / told.columns / 4
-    spikes = tuple(
-        ((x - half, 0.0), (x, total), (x + half, 0.0)) for x, total, n in zip(seen.low_at, seen.total, seen.count, strict=True) if n
-    )
-    series = (Series("retracted requests", "warn", spikes),)
-    return (_plot(load, series, _highest(series)),)

@@ -32,10 +32,13 @@ class OpeningApp(LookingBackApp):
 
     def action_why(self) -> None:
         """The proof of the verdicts."""
-        from kvtui.present import why
+        from kvtui.present.pictures import Pictures
+        from kvtui.present.why import why
+        from kvtui.views.widgets.chart import chart
 
         self.look_back()
-        self._open("Why", why.why)
+        pictures = Pictures(chart)
+        self._open("Why", lambda state, width: why(state, width, pictures))
 
     def action_where(self) -> None:
         """The origin of every number."""

@@ -46,3 +46,9 @@ async def test_the_what_if_of_the_founding_case_on_its_log(tmp_path):
     assert "231,12" in text
     assert "+99%" in text
     assert re.search(r"127,104 \(\+9%\)", text)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+async def test_the_proof_of_a_verdict_is_drawn(tmp_path, size):
+    text = await opened(tmp_path, "founding_a.log", size, "v")
+    check_golden(f"why-founding_a-{size[0]}x{size[1]}", text)

@@ -11,6 +11,7 @@ from kvtui.diagnose.step_bytes import efficiency
 from kvtui.diagnose.steps import decoding
 from kvtui.domain.finding import Confidence, Evidence, Finding, Ruled
 from kvtui.domain.gpu import Gpu
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.reading import Known, Missing, Reading
 
 _FEWEST_RANKS: Final = 4
@@ -54,6 +55,23 @@ def allreduce(context: Context) -> Finding | None:
         ),
         verify=("the step is shorter at the same running requests",),
         needs=_needs(eta, gpus),
+        pictures=_pictures(eta, step),
+    )
+
+
+def _pictures(eta: Reading[float], step: float | None) -> tuple[Picture, ...]:
+    if not isinstance(eta, Known) or step is None:
+        return (Picture("step", "Nothing tells yet how much of this step is waiting."),)
+    least = eta.value * step
+    return (
+        Picture(
+            "step",
+            "Most of the step is above what reading its bytes takes: it waits.",
+            (
+                Level(least / _HIGH, f"no waiting below {least / _HIGH * 1000:.1f} ms"),
+                Level(least, f"its bytes at full speed {least * 1000:.1f} ms"),
+            ),
+        ),
     )
 
 

@@ -9,8 +9,11 @@ from kvtui.diagnose.registry import rule
 from kvtui.diagnose.rules.healthy import waits_elsewhere
 from kvtui.diagnose.stalls import silence_of, unsettled
 from kvtui.domain.finding import Finding, Ruled
+from kvtui.domain.picture import Level, Picture
 
 _STEADY_LINES = 20
+_HALF = 0.5
+"""Share of the pool in use, and of what fits running, below which more could come (V7)."""
 _STEADY_PAGES = 8
 """A page a second, less those of prefill passes: as many as a load of the shortest time shows."""
 
@@ -34,7 +37,7 @@ def client(context: Context) -> Finding | None:
     room = min((limit for limit in (cap, fits) if limit is not None), default=None)
     enough = rank.decode_lines >= (_STEADY_PAGES if context.sampled else _STEADY_LINES)
     steady = enough and (span is None or rank.covered_weight * context.interval >= 0.5 * span)
-    if queue > 0.1 or usage >= 0.5 or not steady or (room is not None and running >= 0.5 * room):
+    if queue > 0.1 or usage >= _HALF or not steady or (room is not None and running >= _HALF * room):
         return None
     tput = read(context.workload.gen_tput)
     everywhere = " over all ranks" if len(context.workload.ranks) > 1 else ""
@@ -63,4 +66,12 @@ def client(context: Context) -> Finding | None:
         needs=()
         if context.sampled
         else ("the clients' own count of requests in flight: more than running means they wait before the scheduler (tokenizer, gateway)",),
+        pictures=(
+            Picture(
+                "load",
+                "Running stays below half of what would fit, and nothing waits above it.",
+                (Level(fits, f"{fits:,.0f} would fit"),) if fits is not None and fits == room else (),
+            ),
+            Picture("usage", "More than half of the pool stays free.", (Level(_HALF, f"half used {_HALF:.2f}"),)),
+        ),
     )

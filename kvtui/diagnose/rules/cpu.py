@@ -12,6 +12,7 @@ from kvtui.diagnose.steps import FEW
 from kvtui.domain.batches import quantile
 from kvtui.domain.finding import Evidence, Finding, Ruled
 from kvtui.domain.latency import Latency, Spread
+from kvtui.domain.picture import Level, Picture
 
 _OCCUPIED_PCT: Final = 85.0
 """GPU computes for less of the time: it waits for the host (facts/diagnoses.md V18)."""
@@ -49,6 +50,15 @@ def cpu(context: Context) -> Finding | None:
         ),
         verify=("the time between tokens at the client equals the step",),
         needs=tuple(needs),
+        pictures=_pictures() if gaps is not None else (),
+    )
+
+
+def _pictures() -> tuple[Picture, ...]:
+    level = Level(_OCCUPIED_PCT, f"waits for the host below {_OCCUPIED_PCT:.0f}%")
+    return (
+        Picture("occupancy", "The GPU computes for this share of the time only, although requests run.", (level,)),
+        Picture("load", "What runs meanwhile."),
     )
 
 

@@ -7,6 +7,7 @@ from kvtui.diagnose.registry import rule
 from kvtui.diagnose.steps import graph_share
 from kvtui.domain.boot import Boot
 from kvtui.domain.finding import Evidence, Finding
+from kvtui.domain.picture import Level, Picture
 
 _WITH_GRAPH = 0.5
 
@@ -50,7 +51,20 @@ def cuda_graph(context: Context) -> Finding | None:
         else (f"Start with --cuda-graph-max-bs {max(8, int(running) + 1)} or more (--cuda-graph-max-bs-decode from 0.5.15).",),
         verify=("decode lines say cuda graph: True at the same running requests",),
         needs=() if off or largest is not None else ("the start lines: Capture cuda graph bs",),
+        pictures=_pictures(None if off else largest),
     )
+
+
+def _pictures(largest: int | None) -> tuple[Picture, ...]:
+    share = Picture(
+        "graph",
+        "This share of the decode passes runs as a graph; the others pay for each kernel.",
+        (Level(_WITH_GRAPH, "most do, above it"),),
+    )
+    if largest is None:
+        return (share,)
+    level = Level(largest, f"largest captured batch {largest:,}", fault=True)
+    return (Picture("load", "What runs above the line has no graph.", (level,)), share)
 
 
 def _setting(boot: Boot | None) -> int | None:

@@ -10,6 +10,7 @@ from kvtui.diagnose.rules.decode_bandwidth import ENOUGH
 from kvtui.diagnose.step_bytes import efficiency, step_bytes
 from kvtui.diagnose.steps import decoding
 from kvtui.domain.finding import Evidence, Finding, Ruled
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.reading import Known, Missing
 from kvtui.domain.step_samples import step_curve
 
@@ -47,6 +48,7 @@ def _elastic(context: Context, kv_share: float) -> Finding | None:
         f"The step grows almost with the batch: {share:.0%} of it is fixed at {running:.0f} running, and KV makes {kv_share:.0%} of it.",
         (Evidence(f"{share:.0%} of the step does not grow with the batch", f"formula: {curve.basis}"),
          Evidence(f"KV is {kv_share:.0%} of the bytes of a step", "formula: bytes of a step")),
+        (Picture("step", "The step grows and shrinks with what runs, drawn below it."), Picture("load", "What runs.")),
     )  # fmt: skip
 
 
@@ -66,10 +68,12 @@ def _verify(context: Context) -> Finding | None:
         f"above about {ridge:,.0f} a step is limited by arithmetic.",
         (proof(f"accept length {gain:.2f} of {drafts:.0f} draft tokens", context.workload.accept_len),
          Evidence(f"ridge point about {ridge:,.0f} tokens a step", "facts: V6")),
+        (Picture("load", "More run than a step can verify before its arithmetic takes the time.",
+                 (Level(ridge / drafts, f"arithmetic limits from {ridge / drafts:,.0f} running"),)),),
     )  # fmt: skip
 
 
-def _finding(context: Context, sentence: str, evidence: tuple[Evidence, ...]) -> Finding:
+def _finding(context: Context, sentence: str, evidence: tuple[Evidence, ...], pictures: tuple[Picture, ...]) -> Finding:
     return Finding(
         id="decode-compute",
         title="Arithmetic limits tokens per step",
@@ -83,4 +87,5 @@ def _finding(context: Context, sentence: str, evidence: tuple[Evidence, ...]) ->
         advice=("Measure before and after: what fewer draft tokens or lower precision gain here cannot be computed.",),
         verify=("the step is shorter at the same running requests",),
         needs=("SM activity and tensor activity of DCGM; --enable-mfu-metrics counts operations (0.5.10 and later)",),
+        pictures=pictures,
     )

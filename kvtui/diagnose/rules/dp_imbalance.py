@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kvtui.diagnose.context import Context, first_at, proof, read
 from kvtui.diagnose.registry import rule
+from kvtui.domain.batches import RankLoad, mean
 from kvtui.domain.finding import Finding, Ruled
+from kvtui.domain.picture import Level, Picture
 
 _IDLE_QUEUE = 0.05
 
@@ -16,12 +20,12 @@ def dp_imbalance(context: Context) -> Finding | None:
     if len(ranks) < 2 or not context.loaded or context.workload.decode_lines < 20:
         return None
     weights = [rank.generated_weight for rank in ranks]
-    mean = sum(weights) / len(weights)
+    usual = mean(weights)
     busy, idle = max(ranks, key=lambda r: r.generated_weight), min(ranks, key=lambda r: r.generated_weight)
     most, queue, least = context.thresholds.dp_ratio, read(busy.queue_share) or 0.0, read(idle.queue_share) or 0.0
-    if mean <= 0 or busy.generated_weight <= most * mean or queue < context.thresholds.queue_share or least > _IDLE_QUEUE:
+    if usual <= 0 or busy.generated_weight <= most * usual or queue < context.thresholds.queue_share or least > _IDLE_QUEUE:
         return None
-    ratio = busy.generated_weight / mean
+    ratio = busy.generated_weight / usual
     return Finding(
         id="dp-imbalance",
         title="The data-parallel ranks are unevenly loaded",
@@ -46,4 +50,13 @@ def dp_imbalance(context: Context) -> Finding | None:
             "If clients or a router pick the rank themselves, let the server pick, or use --router-dp-aware.",
         ),
         verify=(f"running of all ranks lies within {most:g} times their mean",),
+        pictures=(
+            Picture("rank-queues", f"Requests wait on DP{busy.dp}, none on DP{idle.dp}.", ranks=(busy.dp, idle.dp)),
+            Picture("rank-rates", f"DP{busy.dp} generates more than its share.", _uneven_from(ranks, most), (busy.dp, idle.dp)),
+        ),
     )
+
+
+def _uneven_from(ranks: Sequence[RankLoad], most: float) -> tuple[Level, ...]:
+    rates = [rate for rank in ranks if (rate := read(rank.gen_tput)) is not None]
+    return (Level(most * mean(rates), f"uneven from {most:g} times the mean"),) if len(rates) == len(ranks) else ()

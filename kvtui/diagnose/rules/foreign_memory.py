@@ -10,6 +10,7 @@ from kvtui.diagnose.registry import rule
 from kvtui.domain.events import Event
 from kvtui.domain.finding import Confidence, Evidence, Finding, Ruled
 from kvtui.domain.gpu import Gpu
+from kvtui.domain.picture import Picture
 from kvtui.domain.reading import Known
 from kvtui.domain.units import GIB
 
@@ -46,6 +47,7 @@ def foreign_memory(context: Context) -> Finding | None:
         needs=()
         if known_gpus(context)
         else ("the GPUs' process list beside the server's own pids: run kvtui as root on the server's host",),
+        pictures=(Picture("memory", "What the others hold is missing in the pool, on every GPU: the fullest one sizes it."),),
     )
 
 

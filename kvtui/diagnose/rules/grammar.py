@@ -8,6 +8,7 @@ from kvtui.diagnose.context import Context, read
 from kvtui.diagnose.registry import rule
 from kvtui.domain.answers import Loads
 from kvtui.domain.finding import Evidence, Finding, Ruled
+from kvtui.domain.picture import Picture
 from kvtui.domain.reading import Known, Missing, Reading, Where
 from kvtui.domain.scrape import Scrape
 
@@ -41,6 +42,7 @@ def grammar(context: Context) -> Finding | None:
             "Try another --grammar-backend where a schema compiles for seconds.",
         ),
         verify=("sglang:num_grammar_queue_reqs is 0 at the same demand",),
+        pictures=(Picture("load", "They are in neither line: the server has room, and they have not entered it."),),
     )
 
 

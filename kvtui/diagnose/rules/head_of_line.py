@@ -9,6 +9,7 @@ from kvtui.diagnose.pressure import prefill_bound
 from kvtui.diagnose.registry import rule
 from kvtui.domain.batches import RankLoad
 from kvtui.domain.finding import Evidence, Finding, Ruled
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.samples import DECODE
 
 _DRAINED = 0.25
@@ -67,6 +68,7 @@ def head_of_line(context: Context) -> Finding | None:
         ),
         verify=("running no longer falls while requests wait; the tail of time to first token shortens",),
         needs=("prompt lengths of the waiting requests: the log shows a prompt only once it is admitted",),
+        pictures=_pictures(peak),
     )
 
 
@@ -115,4 +117,12 @@ def _by_free_tokens(context: Context, rank: RankLoad) -> Finding | None:
         ),
         verify=("running no longer falls while requests wait; the tail of time to first token shortens",),
         needs=("the log, or the lengths of the waiting requests: pages do not show a single prompt",),
+        pictures=_pictures(peak),
+    )
+
+
+def _pictures(peak: float) -> tuple[Picture, ...]:
+    return (
+        Picture("load", "Running falls while requests wait above it, then jumps.", (Level(peak / 2, f"half of the peak, {peak / 2:.0f}"),)),
+        Picture("usage", "The pool empties meanwhile: its tokens are kept for the one at the head."),
     )

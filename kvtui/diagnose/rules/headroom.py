@@ -10,11 +10,15 @@ from kvtui.diagnose.machine import known_gpus, nvml_at
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding, Ruled
 from kvtui.domain.lowering import lowered_fraction
+from kvtui.domain.picture import Picture
 from kvtui.domain.reading import Known
 from kvtui.domain.units import GIB
 
 RED_GIB: Final = 2.0
 AMBER_GIB: Final = 3.0
+
+
+_PICTURE: Final = Picture("memory", "What is free at the right end is all that a long prompt has for its activations.")
 
 
 @rule("headroom")
@@ -49,6 +53,7 @@ def headroom(context: Context) -> Finding | None:
             fixes=("lower-fraction", "chunked-prefill", "max-running-requests"),
             advice=advice,
             verify=("free GPU memory stays above 2 GiB through the longest real prompt",),
+            pictures=(_PICTURE,),
         )
     red = free is not None and free < RED_GIB
     return Finding(
@@ -65,6 +70,7 @@ def headroom(context: Context) -> Finding | None:
         advice=advice,
         verify=("available_gpu_mem of the new start is 3 GiB or more",),
         needs=("free GPU memory under load (nvidia-smi): the log shows it only at the start",),
+        pictures=(_PICTURE,),
     )
 
 
@@ -86,4 +92,5 @@ def _now(context: Context) -> Finding | None:
         advice=("Watch the lowest free memory through the longest real prompt before the fraction is raised.",),
         verify=("free GPU memory stays above 3 GiB under load",),
         needs=("what PyTorch keeps in reserve: it counts as used here and is free for activations",),
+        pictures=(_PICTURE,),
     )

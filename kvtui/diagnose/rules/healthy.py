@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import ENOUGH_S, ENOUGH_TICKS, Context, first_at, proof, read
-from kvtui.diagnose.pressure import longest_queue, prefill_bound, prefill_doubt
+from kvtui.diagnose.pressure import full_from, longest_queue, prefill_bound, prefill_doubt
 from kvtui.diagnose.registry import rule
 from kvtui.diagnose.rules.grammar import grammar
 from kvtui.diagnose.rules.pd_queue import pd_queue
 from kvtui.diagnose.stalls import unsettled
 from kvtui.domain.finding import Finding
+from kvtui.domain.picture import Picture
 
 
 @rule("healthy")
@@ -40,6 +41,10 @@ def healthy(context: Context) -> Finding | None:
         evidence=(
             proof(f"queue empty in {1 - queue:.0%} of the samples", rank.queue_share),
             proof(f"usage peaks at {usage:.2f}", rank.usage_peak),
+        ),
+        pictures=(
+            Picture("load", "All that comes runs: hardly anything waits above it."),
+            Picture("usage", "The pool still has room." if not full else "The pool is near its ceiling.", (full_from(context),)),
         ),
     )
 

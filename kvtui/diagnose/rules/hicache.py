@@ -9,6 +9,7 @@ from kvtui.diagnose.machine import nvml_at, server_gpus
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding, Ruled
 from kvtui.domain.gpu import Gpu
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.reading import Known
 from kvtui.domain.scrape import RankRow, Scrape
 
@@ -115,6 +116,14 @@ def _opportunity(context: Context) -> Finding | None:
         fixes=("hicache", "raise-fraction", "cache-aware-routing"),
         advice=("It shortens prefill only: neither running requests nor max_total_num_tokens grow with it.",),
         verify=("cached tokens from the host appear, and time to first token falls; usage does not change",),
+        pictures=(
+            Picture(
+                "hits",
+                "Prompts are found in the cache, and less often than they could be.",
+                (Level(context.thresholds.cache_hit_low, "reused from here"), Level(_REUSED, "little left to gain from here")),
+            ),
+            Picture("usage", "What running requests leave of the pool holds cached prefixes."),
+        ),
         needs=("how large the reused prefixes are: sglang:evicted_tokens_total that is computed again later shows it",)
         if room is not None
         else ("the host's free memory (run kvtui on the server's host), and the size of the reused prefixes",),

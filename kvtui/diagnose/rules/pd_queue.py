@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, Literal
 
 from kvtui.diagnose.context import ENOUGH_TICKS, Context, first_at, proof, read
 from kvtui.diagnose.registry import rule
 from kvtui.domain.batches import mean
 from kvtui.domain.finding import Finding, Ruled
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.reading import Known, Where
 
 _LASTING: Final = 0.8
@@ -18,11 +19,12 @@ _SHARE: Final = 0.25
 """A queue below this share of what runs is requests on their way, not a limit."""
 _FULL: Final = 0.8
 
-_QUEUES: Final = (
-    ("prealloc", "prealloc", "waits for room in the decode server's pool", "decode"),
-    ("transfer", "transfer", "waits for its KV to arrive over the network", "decode"),
-    ("bootstrap", "bootstrap", "waits to be paired with a decode server", "prefill"),
-    ("inflight", "inflight", "holds its KV until the decode server has taken it", "prefill"),
+_Queue = Literal["prealloc", "transfer", "bootstrap", "inflight"]
+_QUEUES: Final[tuple[tuple[_Queue, str, str], ...]] = (
+    ("prealloc", "waits for room in the decode server's pool", "decode"),
+    ("transfer", "waits for its KV to arrive over the network", "decode"),
+    ("bootstrap", "waits to be paired with a decode server", "prefill"),
+    ("inflight", "holds its KV until the decode server has taken it", "prefill"),
 )
 
 
@@ -32,21 +34,25 @@ def pd_queue(context: Context) -> Finding | None:
     if context.rank is None or not context.loaded:
         return None
     window = context.frame.timeline
-    standing: list[tuple[float, str, str, str]] = []
-    for column, name, what, role in _QUEUES:
-        values = [value for value in window.column(column) if math.isfinite(value)] if window.tells(column) else []
+    standing: list[tuple[float, _Queue, str, str]] = []
+    for name, what, role in _QUEUES:
+        values = [value for value in window.column(name) if math.isfinite(value)] if window.tells(name) else []
         if len(values) < ENOUGH_TICKS or sum(value >= 1 for value in values) < _LASTING * len(values):
             continue
         size = mean(values)
-        running = read(context.workload.running) or 0.0
-        if size >= max(_FEW, _SHARE * running if role == "decode" else 0.0):
+        if size >= _from(context, role):
             standing.append((size, name, what, role))
     if not standing:
         return None
     return _finding(context, max(standing), [entry for entry in standing if entry != max(standing)])
 
 
-def _finding(context: Context, worst: tuple[float, str, str, str], others: list[tuple[float, str, str, str]]) -> Finding:
+def _from(context: Context, role: str) -> float:
+    """Requests in a queue from which on it is a limit."""
+    return max(_FEW, _SHARE * (read(context.workload.running) or 0.0) if role == "decode" else 0.0)
+
+
+def _finding(context: Context, worst: tuple[float, _Queue, str, str], others: list[tuple[float, _Queue, str, str]]) -> Finding:
     size, name, what, role = worst
     rank = context.rank
     usage = max(
@@ -74,6 +80,14 @@ def _finding(context: Context, worst: tuple[float, str, str, str], others: list[
         advice=_ADVICE[name],
         verify=(f"the {name} queue empties between samples at the same demand",),
         needs=("the partner's log or metrics: prefill and decode servers are judged one by one; point kvtui at both",),
+        pictures=(
+            Picture(
+                name,
+                f"The {name} queue does not empty.",
+                (Level(_from(context, role), f"a limit from {_from(context, role):.0f} requests"),),
+            ),
+            Picture("load", "The ordinary queue above what runs is not where they wait."),
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import Context, first_at, proof, read
-from kvtui.diagnose.pressure import full_passes, prefill_bound
+from kvtui.diagnose.pressure import full_passes, prefill_bound, prefill_pictures
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Confidence, Finding, Ruled
 from kvtui.domain.reading import Known, Missing
@@ -67,6 +67,7 @@ def prefill(context: Context) -> Finding | None:
         else ("sglang:realtime_tokens_total (--enable-metrics) counts prefill exactly",)
         if isinstance(rank.pure_step_s, Missing)
         else (),
+        pictures=prefill_pictures(context),
     )
 
 

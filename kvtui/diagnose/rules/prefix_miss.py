@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import Context, first_at, proof, read
-from kvtui.diagnose.pressure import prefill_bound
+from kvtui.diagnose.pressure import prefill_bound, prefill_pictures
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding
+from kvtui.domain.picture import Level, Picture
 
 _MISS = 0.02
 
@@ -38,4 +39,8 @@ def prefix_miss(context: Context) -> Finding | None:
         advice=("Start without --disable-radix-cache; it gains as much as prompts share.",),
         verify=("#cached-token of the Prefill lines is above 0",),
         needs=("how much the prompts share: the log cannot tell it while the cache is off",),
+        pictures=(
+            Picture("hits", "No prompt token comes from the cache.", (Level(_MISS, f"as good as none, up to {_MISS:.0%}"),)),
+            prefill_pictures(context)[0],
+        ),
     )

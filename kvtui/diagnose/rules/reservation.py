@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import Context, count, first_at, proof, read
-from kvtui.diagnose.pressure import prefill_bound, pressure_of
+from kvtui.diagnose.pressure import full_from, prefill_bound, pressure_of
 from kvtui.diagnose.registry import rule
 from kvtui.domain.admission import CLIP_NEW_TOKENS, bolder
 from kvtui.domain.finding import Evidence, Finding, Ruled
+from kvtui.domain.picture import Picture
 
 
 @rule("reservation")
@@ -65,6 +66,10 @@ def reservation(context: Context) -> Finding | None:
         ),
         verify=("usage rises by 5 points or more at the same demand, and no retraction follows",),
         needs=("max_new_tokens of the requests and sglang:new_token_ratio (--enable-metrics) would turn the range into a number",),
+        pictures=(
+            Picture("usage", "Usage stops well below full: what is above it is held back for answers to come.", (full_from(context),)),
+            Picture("load", "And requests wait all the same, above what runs."),
+        ),
     )
 
 

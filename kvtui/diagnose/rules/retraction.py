@@ -6,6 +6,7 @@ from kvtui.diagnose.context import Context, first_at, proof, read, witness
 from kvtui.diagnose.registry import rule
 from kvtui.domain.admission import calmer
 from kvtui.domain.finding import Confidence, Finding, Ruled
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.units import duration
 
 _BURST_REQUESTS = 3
@@ -59,6 +60,14 @@ def retraction(context: Context) -> Finding | None:
             ),
         ),
         verify=("no Retract line in 15 minutes at the same demand; running is lower and steadier",),
+        pictures=(
+            Picture(
+                "retractions",
+                "Each peak is requests that lose their KV and are computed again.",
+                (Level(most, f"a limit from {most:g} a minute"),),
+            ),
+            Picture("usage", "It comes with the pool running full."),
+        ),
     )
 
 

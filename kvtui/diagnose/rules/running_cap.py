@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import Context, count, first_at, proof, read
-from kvtui.diagnose.pressure import Pressure, pressure_of
+from kvtui.diagnose.pressure import Pressure, full_from, pressure_of
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding, Ruled
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.samples import PREFILL
 
 
@@ -55,6 +56,14 @@ def running_cap(context: Context) -> Finding | None:
         ),
         verify=(f"running exceeds {cap} and decode lines still say cuda graph: True",),
         needs=("the max_running_requests of the start line or of /get_server_info",) if guessed else (),
+        pictures=(
+            Picture(
+                "load",
+                "Running lies flat at the cap while more wait above it.",
+                (Level(cap, f"cap {cap:,}, as it looks", fault=True),) if guessed else (),
+            ),
+            Picture("usage", "The pool is not what they wait for: it has room.", (full_from(context),)),
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from kvtui.domain.events import Event
 from kvtui.domain.finding import Evidence, Finding, Ruled
 from kvtui.domain.http_reading import HttpReading
 from kvtui.domain.motion import FRESH_S, IDLE_REFRESH_S
+from kvtui.domain.picture import Picture
 from kvtui.domain.reading import Known, Where
 from kvtui.domain.scrape import Scrape
 from kvtui.domain.units import duration
@@ -71,6 +72,7 @@ def server_stuck(context: Context) -> Finding | None:
             "the state of the scheduler process: stopped, dead or waiting; what is read cannot tell",
             *(("one small request by hand: an idle server answers it at once, a stuck one does not",) if told is None else ()),
         ),
+        pictures=(Picture("load", "The lines end, or lie flat to the unit, with requests in them."),),
     )
 
 
@@ -109,6 +111,7 @@ def _recovered(context: Context) -> Finding | None:
         ),
         verify=("batch lines come without such gaps at the same demand",),
         needs=("what the machine did then: the log does not say why it stood still",),
+        pictures=(Picture("load", "The gap is where nothing moved; before and after it requests run."),),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvtui.diagnose.context import Context, first_at, proof, read
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Finding
+from kvtui.domain.picture import Level, Picture
 
 _MANY = 32
 _LITTLE = 1.8
@@ -36,4 +37,12 @@ def speculation(context: Context) -> Finding | None:
         advice=("Compare tokens a second, not the accept rate, with fewer draft tokens at the same running requests.",),
         verify=("tok/s rises at the same running requests",),
         needs=("the step time without speculation at this batch",),
+        pictures=(
+            Picture(
+                "accept-length",
+                "Tokens that one verify step yields a request; 1 is what a step without drafts yields.",
+                (Level(_LITTLE, f"little below {_LITTLE:g}"),),
+            ),
+            Picture("load", "The more run, the less a draft gains.", (Level(_MANY, f"many from {_MANY}"),)),
+        ),
     )

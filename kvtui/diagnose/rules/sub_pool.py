@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvtui.diagnose.context import Context, first_at, proof, read
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Finding, Ruled
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.reading import Known
 
 _FULL = 0.95
@@ -37,5 +38,13 @@ def sub_pool(context: Context) -> Finding | None:
                 ruled_out=(Ruled("kv-capacity", f"the main pool is at {usage:.0%}"),),
                 fixes=(option,),
                 verify=("both usages rise together",),
+                pictures=(
+                    Picture(
+                        "usage",
+                        f"The {name} is full while the main pool has room.",
+                        (Level(_FULL, f"full from {_FULL:.2f}"), Level(_ROOM, f"room below {_ROOM:.2f}")),
+                    ),
+                    Picture("load", "And requests wait, above what runs."),
+                ),
             )
     return None

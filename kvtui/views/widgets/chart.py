@@ -12,13 +12,18 @@ import math
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
-
-import plotext as plt
+from typing import TYPE_CHECKING, Final
 
 from kvtui.domain.buckets import Run, is_usable
+from kvtui.lean import load
 from kvtui.present.line import BLANK, Edge, Line, Span, Tone, cells, clip, pad_left
 from kvtui.present.plot import Plot
+
+if TYPE_CHECKING:
+    import plotext as plt
+else:
+    # Its manual and its test suite are most of what its import keeps in memory.
+    plt = load("plotext", "plotext._doc.doc", "plotext._tests.run")
 
 Cell = tuple[str, Tone, "Tone | None"]
 """Glyph, its tone, and the tone of the ground where a band lies below."""
@@ -73,14 +78,16 @@ def _row(plot: Plot, y: float, rows: int) -> int | None:
 
 
 def _limits(plot: Plot, grid: Grid) -> None:
-    """Bands as shade, single limits as a dashed line."""
-    for limit in plot.limits:
+    """Bands as shade, single limits as a dashed line: a line is seen over a band, a band would hide it."""
+    for limit in sorted(plot.limits, key=lambda limit: limit.low == limit.high):
         low = _row(plot, limit.low, len(grid))
         if low is None:
             continue
         high = _row(plot, min(limit.high, plot.y1), len(grid))
-        cell: Cell = (limit.glyph, limit.tone, limit.tone if limit.high > limit.low else None)
+        line = limit.high == limit.low
         for row in range(low if high is None else high, low + 1):
+            # All cells of a row are alike so far: a line keeps the ground of the band it crosses.
+            cell: Cell = (limit.glyph, limit.tone, grid[row][0][2] if line else limit.tone)
             grid[row] = [cell] * len(grid[row])
 
 

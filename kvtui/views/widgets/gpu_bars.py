@@ -10,6 +10,7 @@ from kvtui.present.glyphs import EIGHTHS, FILLS
 from kvtui.present.line import Edge, Line, Span, Tone
 from kvtui.views.paint import STYLES
 from kvtui.views.widgets.panel import LinePanel
+from kvtui.views.widgets.rows import Rows
 
 if TYPE_CHECKING:
     from textual.visual import VisualType
@@ -75,8 +76,8 @@ def bars(lines: tuple[Line, ...], *, blend: bool = True) -> Content:
     return Content("\n").join(Content.assemble(*((span.text, style(span)) for span in line if span.text)) for line in drawn)
 
 
-class BarsPanel(LinePanel[M]):
-    """A pane of lines some of whose cells lie over the colour of something else."""
+class Shaded(Rows):
+    """Rows some of whose cells lie over the colour of something else."""
 
     def row_drawn(self, line: Line) -> Line:
         """One line; a shared cell belongs to its larger part where the palette cannot mix colours."""
@@ -89,3 +90,7 @@ class BarsPanel(LinePanel[M]):
     def render(self) -> VisualType:
         """The rows; a shared cell shows both colours where the palette can mix them."""
         return bars(self.rows, blend=not self.app.current_theme.ansi)
+
+
+class BarsPanel(LinePanel[M], Shaded):
+    """A pane of such lines."""

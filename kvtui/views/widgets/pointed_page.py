@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvtui.present import glyphs
 from kvtui.present.entries import entries, entry_text
 from kvtui.present.line import Line, Span
+from kvtui.views.widgets.gpu_bars import Shaded
 from kvtui.views.widgets.lines import Page
 
 GUTTER = 2
@@ -13,7 +14,7 @@ _BLANK = Span(" " * GUTTER)
 _POINTER = Span(f"{glyphs.POINTER} ", "key")
 
 
-class PointedPage(Page):
+class PointedPage(Page, Shaded):
     """Lines with a column for the pointer left of them."""
 
     at: int | None = None

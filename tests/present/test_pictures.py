@@ -1,0 +1,230 @@
+"""The page of why draws the series that prove each verdict, with the levels that decided it."""
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+import builders as b
+import pytest
+from scenarios.confusion import log_frame, metrics_frame
+
+from kvtui.domain.picture import SIGNALS, Level, Picture
+from kvtui.domain.settings import Thresholds
+from kvtui.engine.analyse import analyse
+from kvtui.present import proof_plots, proof_series
+from kvtui.present.copied import pane_text
+from kvtui.present.entries import entries, entry_text
+from kvtui.present.history import history
+from kvtui.present.line import Drawn, line_cells, plain
+from kvtui.present.load_plot import load_plot
+from kvtui.present.pictures import Pictures
+from kvtui.present.plot import legends
+from kvtui.present.state import ViewState
+from kvtui.present.why import why
+from kvtui.scenarios import SCENARIOS, build
+from kvtui.views.widgets.chart import chart
+
+WITHOUT = {
+    "startup-failure": "there is no load yet; its arithmetic is the proof",
+    "not-enough-data": "there is nothing to draw",
+    "hardware-fault": "a line of the kernel or the driver is the proof",
+    "host-pressure": "no series of the host is kept",
+    "clocks": "no series of the clocks is kept",
+    "leftover-flags": "settings are no series",
+    "measurement": "how it was measured is no series",
+}
+"""Verdicts that have no picture, and why."""
+VIEWS = [(name, view) for name, scenario in SCENARIOS.items() for view in scenario.views]
+
+
+@lru_cache(maxsize=100)
+def analysis_of(name, view):
+    incident = build(SCENARIOS[name], "plain")
+    return analyse(log_frame(incident) if view == "log" else metrics_frame(incident))
+
+
+def state_of(name, view="log"):
+    analysis = analysis_of(name, view)
+    return ViewState(analysis, estimates=analysis.estimates)
+
+
+def page(state, width=100):
+    return why(state, width, Pictures(chart))
+
+
+def plots_of(name, signal, view="log"):
+    """The charts of the first verdict that has such a picture."""
+    state = state_of(name, view)
+    told = history(state.analysis, None, 600.0, 80)
+    pictures = [picture for finding in state.analysis.findings for picture in finding.pictures if picture.signal == signal]
+    return proof_plots.proof_plots(pictures[0], state, told, load_plot(state, told, None, 90, 8))
+
+
+@pytest.mark.parametrize(("name", "view"), VIEWS)
+def test_every_verdict_has_its_picture_and_every_level_is_named_in_it(name, view):
+    state = state_of(name, view)
+    for width in (60, 74, 114):
+        lines = page(state, width)
+        text = " ".join(" ".join(plain(line) for line in lines).split())
+        assert all(line_cells(line) <= width for line in lines)
+        for number, finding in enumerate(state.analysis.findings):
+            assert bool(finding.pictures) != (finding.id in WITHOUT), finding.id
+            for picture in finding.pictures[: 2 if number < 2 else 1]:
+                assert picture.seen in text, finding.id
+                # A level is drawn wherever the series of its picture is told at all.
+                if f"╌ {picture.levels[0].text}" not in text if picture.levels else False:
+                    pytest.fail(f"{finding.id}: {picture.levels[0].text} is not in the legend at {width}")
+
+
+def test_every_signal_is_drawn_by_something():
+    drawn = {*proof_plots._MADE, *proof_plots._QUEUES, "memory"}
+    assert drawn == set(SIGNALS)
+
+
+def test_without_what_draws_the_page_has_the_words_alone():
+    state = state_of("kv-full")
+    lines = why(state, 100)
+    assert not any(isinstance(line[0], Drawn) for line in lines if line)
+    assert "picture" not in "".join(plain(line) for line in lines)
+
+
+def test_the_level_of_usage_is_the_one_that_the_person_set():
+    incident = build(SCENARIOS["kv-full"], "plain")
+    analysis = analyse(log_frame(incident), thresholds=Thresholds(usage_full=0.8))
+    text = "".join(plain(line) for line in page(ViewState(analysis)))
+    assert "full from 0.80" in text
+
+
+def test_the_chart_reaches_up_to_its_level_and_takes_it_in_place_of_the_cap():
+    (plot,) = plots_of("client", "load")
+    (level,) = (limit for limit in plot.limits if "would fit" in limit.text)
+    assert level.low <= plot.y1
+    same = Picture("load", "x", (Level(2_048, "largest"),))
+    state = state_of("client")
+    told = history(state.analysis, None, 600.0, 80)
+    (drawn,) = proof_plots.proof_plots(same, state, told, load_plot(state, told, None, 90, 8))
+    assert [limit.text for limit in drawn.limits if limit.low == 2_048] == ["largest"]
+
+
+def test_a_band_too_wide_to_say_anything_is_left_out():
+    state = state_of("client")
+    told = history(state.analysis, None, 600.0, 80)
+    load = load_plot(state, told, (10.0, 300.0), 90, 8)
+    (plot,) = proof_plots.proof_plots(Picture("load", "x"), state, told, load)
+    assert all(limit.low == limit.high for limit in plot.limits)
+
+
+@pytest.mark.parametrize("name", ["prefill", "radix-off"])
+def test_prefill_takes_as_much_in_the_chart_as_in_the_verdict(name):
+    state = state_of(name)
+    told = history(state.analysis, None, 600.0, 80)
+    xs, ys = proof_series.prefill_points(told, state.analysis.workload, 0)
+    steps = dict(zip(*proof_series.step_points(told), strict=True))
+    took = [steps.get(x, 0.0) for x in xs]
+    mean = sum(y * t for y, t in zip(ys, took, strict=True)) / sum(took)
+    assert mean == pytest.approx(100 * state.analysis.workload.ranks[0].prefill_share.value, rel=0.1)
+    (plot,) = plots_of(name, "prefill-share")
+    (level,) = plot.limits
+    assert sum(y >= level.low for y in ys) >= 0.8 * len(ys) >= 8
+
+
+def test_prefill_that_is_not_known_is_not_drawn():
+    state = state_of("prefill")
+    told = history(state.analysis, None, 600.0, 80)
+    assert proof_series.prefill_points(told, None, 0) == ([], [])
+    assert proof_series.prefill_points(told, state.analysis.workload, 7) == ([], [])
+
+
+def test_a_step_is_what_running_requests_and_their_throughput_say():
+    state = state_of("bandwidth-bound")
+    finding = next(f for f in state.analysis.findings if f.id == "decode-bandwidth")
+    (plot,) = plots_of("bandwidth-bound", "step")
+    values = sorted(y for run in plot.series[0].runs for _, y in run)
+    limits, full = (limit.low for limit in plot.limits)
+    # The sentence tells the median step; the highest level is where it would not be a limit any more.
+    told = float(finding.sentence.split("A decode step of ")[1].split(" ms")[0])
+    assert values[len(values) // 2] == pytest.approx(told, rel=0.2)
+    assert full < told < limits
+
+
+def test_retractions_are_counted_over_a_minute_once_a_group():
+    state = state_of("retraction")
+    (plot,) = plots_of("retraction", "retractions")
+    events = [e for e in state.analysis.frame.events if e.kind == "retract"]
+    points = [point for run in plot.series[0].runs for point in run]
+    for x, y in points:
+        seen = sum(e.count for e in events if x - 60 < e.at <= x and (e.rank.tp or 0) == 0)
+        assert y == seen
+    assert max(y for _, y in points) >= 1
+
+
+def test_ranks_are_compared_by_their_own_samples():
+    (plot,) = plots_of("dp-uneven", "rank-queues")
+    idle, busy = plot.series
+    assert (busy.name, idle.name) == ("DP0 waiting", "DP1 waiting")
+    assert idle.high == 0
+    assert busy.high > 10
+
+
+def test_a_silence_is_drawn_up_to_now():
+    state = state_of("stuck")
+    lines = page(state)
+    axis = next(plain(line) for line in lines if line and isinstance(line[0], Drawn) and "└" in plain(line))
+    curve = [plain(line) for line in lines if line and isinstance(line[0], Drawn)][1:8]
+    last = max(line.rstrip("╌ ┊│").rfind(c) for line in curve for c in line if "⠁" <= c <= "⣿")
+    assert len(axis) - last > 20
+
+
+def test_a_fix_says_what_it_would_bring_and_is_copied_without_it():
+    state = ViewState(b.founding(), estimates=b.estimates())
+    lines = why(state, 110)
+    told = [entry_text([lines[n] for n in one]) for one in entries(lines)]
+    assert "--mem-fraction-static 0.91" in told
+    gain = told[told.index("--mem-fraction-static 0.91") + 1]
+    assert "tok/s" in gain
+    assert "; basis: " in gain
+    assert "headroom" in gain
+
+
+def test_a_fix_that_cannot_be_estimated_says_why():
+    estimates = tuple(replace(e, tok_s=None, tok_s_why="no decode line") for e in b.estimates())
+    text = "".join(plain(line) for line in why(ViewState(b.founding(), estimates=estimates), 110))
+    assert "gain not estimated: no decode line" in text
+
+
+def test_gains_of_a_stated_load_are_not_set_against_today():
+    state = state_of("kv-full")
+    assert "tok/s (+" in "".join(plain(line) for line in why(state, 110))
+    stated = replace(state, stated=object())
+    assert "tok/s (" not in "".join(plain(line) for line in why(stated, 110))
+
+
+def test_a_page_is_copied_without_what_is_drawn():
+    text = pane_text("Why", page(state_of("kv-full")))
+    assert not any("⠀" < char <= "⣿" for char in text)
+    assert "╌" not in text
+    assert "Running stays at what admission holds" in text
+
+
+def test_no_entry_of_a_page_holds_a_chart():
+    lines = page(state_of("kv-full"))
+    for one in entries(lines):
+        assert not any(isinstance(lines[n][0], Drawn) for n in one)
+
+
+def test_a_legend_in_several_lines_cuts_no_entry():
+    (plot,) = plots_of("client", "load")
+    whole = "  ".join(plain(line) for line in legends(plot, 1_000))
+    for width in (30, 40, 60):
+        lines = legends(plot, width)
+        assert all(line_cells(line) <= width for line in lines)
+        assert "  ".join(plain(line) for line in lines) == whole
+
+
+def test_hostile_samples_draw_or_are_left_out():
+    analysis = b.hostile()
+    pictures = tuple(Picture(signal, "look", (Level(math.inf, "never"), Level(math.nan, "none")), (0, 1)) for signal in SIGNALS)
+    findings = tuple(replace(finding, pictures=pictures) for finding in b.founding().findings)
+    for one in (replace(analysis, findings=findings), replace(b.founding(), findings=findings), replace(b.bare(), findings=findings)):
+        for width in (20, 60, 110):
+            assert all(line_cells(line) <= width for line in page(ViewState(one), width))
