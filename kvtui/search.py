@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from kvtui.views import style
-from kvtui.views.commands import bindings
+from kvtui.views.commands import IN_SEARCH, bindings
 from kvtui.views.dressed import DressedApp, FindPalettes, paint_on_terminal
 from kvtui.views.keyed import KeyedApp
 from kvtui.views.screens.search import Choice, SearchScreen
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 EVERY_S: Final = 3.0
 """Reading every command line of a machine takes tens of milliseconds in a thread."""
-_KEPT: Final = frozenset({"quit", "quit-typing", "suspend"})
-"""Commands of the console that hold here, too."""
 
 
 def run_search(
@@ -57,7 +55,7 @@ class SearchApp(KeyedApp, DressedApp):
 
     TITLE = "kvtui"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [one for one in bindings("app") if one.id in _KEPT]
+    BINDINGS: ClassVar[list[BindingType]] = [one for one in bindings("app") if one.id in IN_SEARCH]
 
     def __init__(self, seen: Discovery, find: Find, refused: Callable[[str], str], *, theme: str = style.DEFAULT) -> None:
         super().__init__(css_path=[style.folder() / "base.tcss"])

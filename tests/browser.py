@@ -66,6 +66,14 @@ class Browser:
         await self.call("Input.dispatchKeyEvent", type="keyDown", text=key, **code)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **code)
 
+    async def clipboard(self, address):
+        """What the page of ``address`` has put on the clipboard of the machine before which its reader sits."""
+        origin = "/".join(address.split("/")[:3])
+        await self.call("Browser.grantPermissions", origin=origin, permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        told = await self.call("Runtime.evaluate", expression="navigator.clipboard.readText()", awaitPromise=True, userGesture=True)
+        assert "exceptionDetails" not in told, told
+        return told["result"]["value"]
+
 
 @contextlib.asynccontextmanager
 async def browser(folder, size=(1250, 900)):

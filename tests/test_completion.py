@@ -94,7 +94,12 @@ def test_the_script_is_clicks_own(shell, monkeypatch):
     monkeypatch.setattr(BashComplete, "_check_version", staticmethod(lambda: None))
     done = CliRunner().invoke(main, ["completion", shell])
     assert done.exit_code == 0
-    assert done.stdout == get_completion_class(shell)(main, {}, "kvtui", "_KVTUI_COMPLETE").source()
+    own = get_completion_class(shell)(main, {}, "kvtui", "_KVTUI_COMPLETE").source()
+    told = done.stdout.splitlines()
+    if shell == "zsh":
+        # #compdef must stay the first line; what loads completion where nothing else does comes next.
+        assert "compinit" in told.pop(1)
+    assert told == own.splitlines()
 
 
 def test_an_unknown_shell_is_a_usage_error():
@@ -118,3 +123,57 @@ def test_a_real_bash(place, tmp_path):
     lines = done.stdout.splitlines()
     assert "_kvtui_completion kvtui" in lines[0]
     assert lines[1:] == ["kvtui pro: prod prod-old", "kvtui report st: staging", "kvtui --theme li: light"]
+
+
+def environ(**more):
+    return {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", **more}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_itself_can_read_its_script(shell, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs {shell}")
+    script = tmp_path / "script"
+    script.write_bytes(subprocess.run([BIN / "kvtui", "completion", shell], capture_output=True, check=True, env=environ()).stdout)
+    done = subprocess.run([shell, "-n", script], capture_output=True, text=True, check=False, env=environ(HOME=str(tmp_path)))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+ZSH = r"""
+zmodload zsh/zpty
+zpty -b shell zsh -f -i
+zpty -w shell 'eval "$(kvtui completion zsh)"; echo set up: re""ady, $?'
+zpty -r shell seen '*ready, <->*'
+print -r -- "${seen[(f)-1]}"
+for typed found in "kvtui report st" staging "kvtui --theme li" light; do
+    zpty -w -n shell $'\C-u'"$typed"$'\t'
+    zpty -r shell seen "*$found*"
+    print -r -- "$typed: $found"
+done
+zpty -d shell
+"""
+"""A zsh that nothing was set up for, at a terminal of its own, and Tab. What is typed does not hold what is waited for."""
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+def test_a_real_zsh(place, tmp_path):
+    home = environ(HOME=str(tmp_path), ZDOTDIR=str(tmp_path), TERM="dumb")
+    done = subprocess.run(["zsh", "-fc", ZSH], capture_output=True, text=True, check=False, env=home, cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].strip().endswith("ready, 0"), lines
+    assert lines[1:] == ["kvtui report st: staging", "kvtui --theme li: light"]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_a_real_fish(place, tmp_path):
+    script = """
+        kvtui completion fish | source
+        for words in "kvtui pro" "kvtui report st" "kvtui --theme li"
+            echo "$words: "(complete -C "$words" | string split -f 1 \\t | string join " ")
+        end
+    """
+    home = environ(HOME=str(tmp_path))
+    done = subprocess.run(["fish", "-N", "-c", script], capture_output=True, text=True, check=False, env=home, cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["kvtui pro: prod prod-old", "kvtui report st: staging", "kvtui --theme li: light"]

@@ -109,6 +109,8 @@ def test_one_mistake_is_one_sentence(place):
         ("", {"KVTUI_THEME": "lihgt"}, ["kvtui: KVTUI_THEME", "light"]),
         ("", {"KVTUI_MOUSE": "maybe"}, ["kvtui: KVTUI_MOUSE is “maybe”"]),
         ('[keys]\n\ntimeline = "l"', {}, ["line 3", "l is the key of log"]),
+        ('[keys]\n\n\ntimeline = "q"', {}, ["line 4", "keys.timeline", "q is the key of quit"]),
+        ('[keys]\nsearch-type = "ctrl+q"', {}, ["line 2", "keys.search-type", "^q is the key of quit-typing"]),
         ('[keys]\ntimlin = "x"', {}, ["line 2", "did you mean timeline?"]),
         ('[keys]\ntimeline = "esc"', {}, ["line 2", "did you mean escape?"]),
         ('[targets.config]\nurl = ":1"', {}, ["line 1", "config is a command"]),
@@ -116,10 +118,12 @@ def test_one_mistake_is_one_sentence(place):
         ("", {"KVTUI_CONFIG": "/nonexistent/c.toml"}, ["/nonexistent/c.toml does not exist"]),
     ],
 )
-def test_palette_keys_and_names_are_judged_too(place, text, env, words):
+@pytest.mark.parametrize("verb", [["config"], ["report", str(LOG)]], ids=["config", "report"])
+def test_palette_keys_and_names_are_judged_too(place, text, env, words, verb):
     place.write_text(text)
-    done = run("config", env=env)
+    done = run(*verb, env=env)
     assert done.exit_code == 2
+    assert not done.stdout
     for word in words:
         assert word in done.stderr
     assert done.stderr.count("\n") == 1
@@ -147,9 +151,11 @@ def test_hostile_files_are_one_safe_sentence(place, data, words):
 
 def test_what_only_a_screen_knows_is_told_with_the_rest(place):
     place.write_text('palette = "lihgt"\nmouse = 3\n[keys]\ntimeline = "esc"\n')
-    lines = run("config").stderr.splitlines()
+    told = run("config").stderr
+    lines = told.splitlines()
     assert lines[0].endswith("3 mistakes")
     assert [line.split(":")[0].strip() for line in lines[1:]] == ["line 1", "line 2", "line 4"]
+    assert run("report", LOG).stderr == told
 
 
 def test_many_mistakes_are_counted(place):
@@ -253,7 +259,7 @@ def test_a_report_needs_no_screen_for_a_configuration(place):
 def test_without_a_file_nothing_is_parsed(place):
     probe = (
         "import sys, click; from pathlib import Path; from kvtui.verbs.configured import configured; "
-        "print(configured(None, screen=True).settings.mouse, [m for m in ('tomllib', 'difflib', 'textual') if m in sys.modules])"
+        "print(configured(None).settings.mouse, [m for m in ('tomllib', 'difflib', 'textual') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True []"

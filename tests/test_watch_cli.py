@@ -1,10 +1,12 @@
 """``kvtui report --watch`` as a script uses it: lines, signals, pipes and exit statuses."""
 
+import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 
 import phases
 import pytest
@@ -44,6 +46,28 @@ def test_what_is_piped_in_is_read_to_its_end():
     done = subprocess.run([*COMMAND, "-", "--watch"], input=log("founding_a.log"), capture_output=True, text=True, timeout=60)
     first = json.loads(done.stdout.splitlines()[0])
     assert (first["schema"], first["event"], first["primary"]["id"], first["target"]) == (1, "start", "kv-capacity", "standard input")
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def packed(folder, text):
+    path = folder / "server.log.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    return path
+
+
+def piped(folder, text):
+    path = folder / "pipe"
+    os.mkfifo(path)
+    threading.Thread(target=path.write_text, args=(text,), daemon=True).start()
+    return path
+
+
+@pytest.mark.parametrize("made", [packed, piped])
+def test_what_has_an_end_ends_the_watch(tmp_path, made):
+    """Nothing is ever added to it: who waited would wait for ever."""
+    target = made(tmp_path, log("founding_a.log"))
+    done = subprocess.run([*COMMAND, target, "--watch"], capture_output=True, text=True, timeout=60)
+    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["start"]
     assert (done.returncode, done.stderr) == (1, "")
 
 
@@ -103,9 +127,11 @@ def test_a_time_that_is_none_is_refused(seconds):
         assert "--seconds" in done.stderr
 
 
-@pytest.mark.parametrize("args", [("--format", "md"), ("--compare", "1,2")])
+@pytest.mark.parametrize("args", [("--format", "md"), ("--compare", "1,2"), ("--width", "60")])
 def test_what_is_no_line_cannot_be_watched(args):
-    assert run(LOGS / "founding_a.log", "--watch", *args).exit_code == 2
+    done = run(LOGS / "founding_a.log", "--watch", *args)
+    assert done.exit_code == 2
+    assert f"leave {args[0]}" in done.stderr or "leave --compare and --format md out" in done.stderr
 
 
 def test_a_file_that_is_not_there_is_one_line_of_json(tmp_path):

@@ -211,7 +211,9 @@ def account(boot: Boot, *, boots: Sequence[Boot] = (), given: Given = NO_GEOMETR
     reserve = _reserve(boot, release, choice.geometry)
     fraction = _fraction(boot, pre, post, _budget(boot, identity, release, choice), state_gib)
     if isinstance(pre, Missing) and isinstance(post, Missing):
-        pre, post = _implied_free(boot, kv, fraction, reserve)
+        implied = _implied_free(boot, kv, fraction, reserve)
+        # Where the log is read, what it lacks is the reason.
+        pre, post = (pre, post) if boot.last_line and isinstance(implied[0], Missing) else implied
     cap, cap_why = capacity.running_cap(boot)
     context = capacity.context_len(boot)
     extras = _extras(boot, state_gib, reserve)

@@ -71,6 +71,41 @@ def overlay(boot: Boot, http: HttpReading | None, found: FoundServer | None) -> 
     )
 
 
+class Said:
+    """What the running server said of each start, kept past its end: the next one answers for itself alone."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[int, float | None], Boot] = {}
+
+    def over(self, boots: tuple[Boot, ...], http: HttpReading | None, found: FoundServer | None) -> tuple[Boot, ...]:
+        """The log's boots, the newest with what is said now laid over it, earlier ones with what was said while they ran."""
+        if not boots:
+            return boots
+        *earlier, newest = boots
+        if http is not None and isinstance(http.server_info, ServerInfo):
+            laid = self._last[_start(newest)] = overlay(newest, http, found)
+        else:
+            laid = overlay(self._kept(newest), http, found)
+        return (*map(self._kept, earlier), laid)
+
+    def _kept(self, boot: Boot) -> Boot:
+        last = self._last.get(_start(boot))
+        if last is None:
+            return boot
+        return replace(
+            boot,
+            version=boot.version if isinstance(boot.version, Known) else last.version,
+            settings=last.settings,
+            launch_command=last.launch_command,
+            ranks=boot.ranks if boot.final is not None else last.ranks,
+        )
+
+
+def _start(boot: Boot) -> tuple[int, float | None]:
+    """Which start of a log it is: its number changes where older ones are let go."""
+    return boot.first_line, boot.begun_at
+
+
 def same_server(boot: Boot, http: HttpReading | None) -> bool:
     """False where the log's pool and the running server's differ: the log is another start's, or another server's."""
     if boot.final is None or http is None:

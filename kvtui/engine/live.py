@@ -19,7 +19,7 @@ from kvtui.domain.gpu import GpuReading
 from kvtui.domain.health import SourceHealth
 from kvtui.domain.host import HostReading
 from kvtui.domain.http_reading import HttpReading, shifted
-from kvtui.domain.live_boot import boot_of, overlay, same_server
+from kvtui.domain.live_boot import Said, boot_of, same_server
 from kvtui.domain.notice import Notice
 from kvtui.domain.process import FoundServer
 from kvtui.engine.follower import RESTING_S, Follower, LogLike, Readable, Resting, ended, within
@@ -85,7 +85,7 @@ class LiveSource:
         self._jumps: deque[Notice] = deque(maxlen=JUMPS_KEPT)
         self._watch = ClockWatch(clock, self._jumped, uptime)
         self._watching: asyncio.Task[None] | None = None
-        self._starts = Starts()
+        self._starts, self._said = Starts(), Said()
         self._relog = relog
         self._old: asyncio.Task[None] | None = None
 
@@ -238,7 +238,7 @@ class LiveSource:
             added: Boot = replace(alone, index=len(base.boots))
             chosen = len(base.boots) if self._wanted in {-1, len(base.boots)} else base.chosen
             return replace(base, boots=(*base.boots, added), chosen=chosen, notes=(*base.notes, note))
-        return replace(base, boots=(*base.boots[:-1], overlay(newest, http, self._found)))
+        return replace(base, boots=self._said.over(base.boots, http, self._found))
 
     def _with_history(self, base: Frame, http: HttpReading | None) -> Frame:
         """Pages of metrics as the history, where no log gives batch lines of the boot that is shown."""

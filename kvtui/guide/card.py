@@ -26,7 +26,9 @@ KEYS: Final = {
 class Card:
     """One card."""
 
-    heading: str
+    lesson: str
+    place: str
+    """Which lesson it is, and how far."""
     title: str
     paragraphs: tuple[str, ...]
     question: str = ""
@@ -38,23 +40,29 @@ class Card:
     keys: str = GO_ON
     """Which key does what, apart by " · ", the most needed first; the keys are still to be named, as in the texts."""
 
+    @property
+    def heading(self) -> str:
+        """Place and lesson in one line."""
+        return f"{self.place} · {self.lesson}"
+
 
 def card(play: Play, facts: Facts | None, *, pointed: int = 0, entry: str = "") -> Card:
     """The card of the step, or of the lesson's end. ``pointed``: the choice under the pointer. ``entry``: what was typed."""
     step = play.step
     if step is None:
         return _end(play)
-    heading = f"Lesson {play.lesson.number} · {play.at + 1} of {len(play.lesson.steps)} · {play.lesson.title}"
+    lesson, place = play.lesson.title, f"Lesson {play.lesson.number} · {play.at + 1} of {len(play.lesson.steps)}"
     paragraphs = tuple(fill(part, facts) for part in step.text.split("\n"))
     ask = step.ask
     if ask is None:
-        return Card(heading, step.title, paragraphs)
+        return Card(lesson, place, step.title, paragraphs)
     mark = play.mark(step)
     feedback = play.feedback
     if feedback is None and mark.done:
         feedback = Feedback(right=True, text=fill(ask.after, facts), opening="" if mark.told else RIGHT)
     return Card(
-        heading=heading,
+        lesson=lesson,
+        place=place,
         title=step.title,
         paragraphs=paragraphs,
         question=fill(ask.question, facts),
@@ -86,7 +94,8 @@ def _end(play: Play) -> Card:
             lines.append(f"Worth another look: {step.title}")
     lines.append("Nothing is hidden any more: look around, or go on with the next lesson.")
     return Card(
-        heading=f"Lesson {play.lesson.number} · the end · {play.lesson.title}",
+        lesson=play.lesson.title,
+        place=f"Lesson {play.lesson.number} · the end",
         title="Done",
         paragraphs=tuple(lines),
         keys="{key:card-reply} next lesson · {key:again} again · {key:quit} quit",

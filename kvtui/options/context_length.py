@@ -1,4 +1,7 @@
-"""A shorter ``--context-length`` (or a lower cap) shrinks ``req_to_token``: headroom, not pool (facts/diagnoses.md 0.2)."""
+"""A shorter ``--context-length``: it shrinks ``req_to_token``, which is headroom, not pool (facts/diagnoses.md 0.2).
+
+It also refuses the long requests behind which all others wait (facts/diagnoses.md V20).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,16 @@ from kvtui.domain.plan import Change
 from kvtui.domain.reading import optional
 from kvtui.domain.units import GIB
 from kvtui.options.context import OptionContext, finite
-from kvtui.options.effect import standstill
+from kvtui.options.effect import Effect, standstill
 from kvtui.options.lever import headroom_risk, lever, not_here, today, with_effect
 
 _TITLE: Final = "context-length"
 _WORTH_GIB: Final = 0.25
 """Less than this is not worth a restart."""
+_BELOW_LONGEST: Final = 0.75
+"""Of the longest prompt seen, where half of the pool would still let it in."""
+_OFTEN: Final = 2.0
+"""Times the usual request that must still be taken."""
 _ROWS_LOW: Final = 2_048
 _ROWS_HIGH: Final = 4_096
 _ROWS_SCALE: Final = 512
@@ -28,7 +35,10 @@ def default_rows(pool: int, context_len: int) -> int:
 
 @lever("context-length")
 def context_length(context: OptionContext) -> Estimate:
-    """Half of today's context, where the longest prompt seen allows it."""
+    """Half of today's context, where the longest prompt seen allows it; where long requests hold the queue, what refuses them."""
+    cut = _cut(context)
+    if cut is not None:
+        return _refusing(context, cut)
     table, length, pool = finite(context.account.req_to_token_gib), optional(context.account.context_len), context.pool
     if table is None or length is None or length < 2 or pool is None:
         return not_here(context, "context-length", _TITLE, "the context length or the request slots are unknown")
@@ -58,6 +68,33 @@ def context_length(context: OptionContext) -> Estimate:
     )
     idle = f"frees {freed:.2f} GiB outside the pool: worth tokens only with a higher fraction"
     return with_effect(base, context, standstill(context, idle))
+
+
+def _cut(context: OptionContext) -> int | None:
+    """Tokens from which on a request holds all others up; None where none does, or where the others need as many."""
+    found, pool, length = context.found("head-of-line"), context.pool, optional(context.account.context_len)
+    if found is None or "context-length" not in found.fixes or pool is None:
+        return None
+    longest, prompt, output = (
+        finite(reading) for reading in (context.workload.prompt_max, context.workload.prompt, context.workload.output)
+    )
+    cut = pool // 2 if longest is None or longest > pool // 2 else int(longest * _BELOW_LONGEST)
+    usual = _OFTEN * ((prompt or 0.0) + (output or 0.0))
+    return cut if cut > usual and (length is None or cut < length) else None
+
+
+def _refusing(context: OptionContext, cut: int) -> Estimate:
+    """The cure of a queue behind a giant: it is refused. What that gives back depends on how often one comes."""
+    why = "how often a long request comes is not known: measure running and the queue before and after"
+    base = replace(
+        today(context, "context-length", f"context length {cut:,}: refuse what holds the queue"),
+        flags=(f"--context-length {cut}",),
+        risk="medium",
+        risk_text=f"requests longer than {cut:,} tokens are refused: give them a server of their own",
+        verify="running no longer falls while requests wait",
+        change=Change(unknown=why),
+    )
+    return with_effect(base, context, Effect(why=why))
 
 
 def _notes(context: OptionContext, freed: float) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def max_running_requests(context: OptionContext) -> Estimate:
         spare = _spare(context, cap)
         if spare is not None:
             return _shrink(context, cap, spare)
-        base = today(context, "max-running-requests", f"raise max-running-requests above {cap:,}")
+        base = today(context, "max-running-requests", f"max-running-requests above {cap:,}")
         return with_effect(base, context, standstill(context, not_the_limit(context, f"the cap of {cap:,}")))
     why, most = _why_not(context, cap), _holds(context)
     if why or cap is None or most is None:

@@ -79,8 +79,8 @@ _PATTERNS: Final[tuple[tuple[EventKind, bool, re.Pattern[str]], ...]] = (
         "out-of-memory",
         False,
         re.compile(
-            r"(?i)(?:cuda|hip|npu|xpu|musa) out of memory|OutOfMemoryError|cudaErrorMemoryAllocation|"
-            r"\bNPUOutOfMemory|\bout of memory on (?:gpu|device)"
+            r"(?i)(?:cuda|hip|npu|xpu|musa)(?: error:)? out of memory|OutOfMemoryError|cudaErrorMemoryAllocation|"
+            r"\bNPUOutOfMemory|\bout of memory on (?:gpu|device)|\btried to allocate \d{1,15}(?:\.\d{1,9})? ?(?:[TGMK]?i?B\b|bytes\b)"
         ),
     ),
     ("watchdog", True, re.compile(r"(?i)\bwatchdog timeout \(")),
@@ -167,7 +167,7 @@ _RETRACT: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
 _OOM: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
-        ("tried_gib", rf"[Tt]ried to allocate {_NUM} ?([TGMK])?i?B"),
+        ("tried_gib", rf"[Tt]ried to allocate {_NUM} ?([TGMK])?(?:i?B|bytes)"),
         ("total_gib", rf"total capacity of {_NUM} ?([TGMK])?i?B"),
         ("total_gib", rf"\(GPU \d+; {_NUM} ?([TGMK])?i?B total capacity"),
         ("free_gib", rf"of which {_NUM} ?([TGMK])?i?B is free"),

@@ -58,7 +58,11 @@ def _notice(notices: tuple[Notice, ...]) -> Line:
 
 def _identity(identity: Identity) -> list[str]:
     """The model, then facts about its server, the most telling first."""
-    parts = [text_or(identity.model, "model unknown"), f"SGLang {version_text(identity.version, identity.version_span)}"]
+    # Without a name the model's class says as much as the report does.
+    parts = [
+        text_or(identity.model, text_or(identity.architecture, "model unknown")),
+        f"SGLang {version_text(identity.version, identity.version_span)}",
+    ]
     sizes = [(name, finite(size)) for name, size in (("TP", identity.tp), ("DP", identity.dp), ("PP", identity.pp))]
     shown = [f"{name}{size}" for name, size in sizes if size is not None and (size > 1 or name == "TP")]
     if shown:

@@ -146,8 +146,12 @@ def arithmetic(account: Account) -> tuple[str, ...]:
     """The formula with this server's numbers, to be read aloud; shorter where inputs are unknown."""
     pre, post, f, rest, cell = account.pre_gib, account.post_gib, account.fraction, account.rest_gib, account.divisor_bytes
     if not (isinstance(pre, Known) and isinstance(post, Known) and isinstance(f, Known) and isinstance(rest, Known)):
-        absent = [r.reason for r in (pre, post, f) if isinstance(r, Missing)]
-        return (f"cannot be written out: {'; '.join(absent)}",) if absent else ("cannot be written out",)
+        absent: dict[str, list[str]] = {}
+        for name, reading in (("free before weights", pre), ("free after weights", post), ("mem_fraction_static", f)):
+            if isinstance(reading, Missing):
+                absent.setdefault(reading.reason, []).append(name)
+        why = "; ".join(f"{' and '.join(names)}: {reason}" for reason, names in absent.items())
+        return (f"cannot be written out: {why}" if why else "cannot be written out",)
     extras = account.extras_gib.value if isinstance(account.extras_gib, Known) else 0.0
     less = f" − {gib(extras)} (state, reserves)" if extras else ""
     lines = [f"rest = {gib(post.value)} − {gib(pre.value)} × (1 − {fraction(f.value)}){less} = {gib(rest.value)} GiB"]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
-from kvtui.domain.plan import Change
+from kvtui.domain.plan import NO_CHANGE, Change
 from kvtui.domain.reading import Missing
 from kvtui.options.of_analysis import context_of
 from kvtui.options.seen import Observed
 from kvtui.options.simulate import FULL_SIZE, Outcome, Simulated, Spread
 from kvtui.options.trial import Trial, trial_of
 from kvtui.present import glyphs
-from kvtui.present.figures import NONE, seconds, signed_pct
+from kvtui.present.figures import NONE, fraction, seconds, signed_pct
 from kvtui.present.line import BLANK, Line, Span, Tone, clean, clip_line, pad, pad_left, wrap
+from kvtui.present.option_names import option_name
 from kvtui.present.plan_pane import planned
 from kvtui.present.state import ViewState
 
@@ -30,22 +32,39 @@ _SIGNS: Final[dict[str, tuple[str, Tone]]] = {
 
 
 def subject(state: ViewState, option: str | None) -> tuple[str, Trial | Missing]:
-    """What is simulated, in words, and the trial.
+    """What is simulated, in words, and the trial: what the screen is set to, the what-if's fraction before that of a lever.
 
-    ``option``: under the pointer; a marked one stands for the whole plan. None: the plan, else today alone.
+    ``option``: under the pointer; a marked one stands for the whole plan. None: the plan, else the fraction, else today alone.
     """
     plan = planned(state)
     if plan is not None and (option is None or option in plan.options):
+        title = f"the plan of {len(plan.options)}: {', '.join(option_name(one) for one in plan.options)}{_moved(state, plan.change)}"
         if plan.conflicts:
-            return "the plan", Missing(f"its parts do not go together: {plan.conflicts[0].why}")
-        return f"the plan of {len(plan.options)}", _trial(state, plan.change, plan.flags)
+            return title, Missing(f"its parts do not go together: {plan.conflicts[0].why}")
+        return title, _trial(state, _at_what_if(state, plan.change), plan.flags)
     found = next((e for e in state.estimates if e.id == option), None)
     if found is None:
-        return "today", _trial(state, None, ())
+        moved = _moved(state, NO_CHANGE)
+        return f"today{moved}", _trial(state, _at_what_if(state, NO_CHANGE) if moved else None, ())
     title = clean(found.title, 200)
     if not found.applies:
         return title, Missing(found.why_not or "it does nothing here")
-    return title, _trial(state, found.change, found.flags)
+    # A lever of the fraction goes where its title says.
+    if found.change.fraction is not None:
+        return title, _trial(state, found.change, found.flags)
+    return f"{title}{_moved(state, found.change)}", _trial(state, _at_what_if(state, found.change), found.flags)
+
+
+def _moved(state: ViewState, change: Change) -> str:
+    """The fraction that is played, behind what else is; empty where it is today's."""
+    played = state.fraction if state.fraction is not None else change.fraction
+    if played is None:
+        return ""
+    return f", at mem_fraction_static {fraction(played)}{' (what if)' if state.fraction is not None else ''}"
+
+
+def _at_what_if(state: ViewState, change: Change) -> Change:
+    return change if state.fraction is None else replace(change, fraction=state.fraction)
 
 
 def _trial(state: ViewState, change: Change | None, flags: tuple[str, ...]) -> Trial | Missing:
@@ -54,7 +73,7 @@ def _trial(state: ViewState, change: Change | None, flags: tuple[str, ...]) -> T
 
 def simulation_lines(title: str, found: Simulated | Missing | None, width: int) -> tuple[Line, ...]:
     """The screen; ``found`` is None while the twin runs."""
-    lines: list[Line] = [(Span(clean(title, 200), "strong"),), BLANK]
+    lines: list[Line] = [*_wrapped(clean(title, 200), width, "strong"), BLANK]
     if found is None:
         lines.append((Span(f"{glyphs.WAITING} The twin plays this load: a second or two.", "note"),))
     elif isinstance(found, Missing):

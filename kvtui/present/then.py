@@ -14,20 +14,31 @@ from kvtui.present.plot import position
 from kvtui.present.state import ViewState
 
 NOW: Final = "now: "
+INDENT: Final = "  "
+"""What a proof stands behind, below the sign of its verdict."""
 
 
 def scrubbed(lines: tuple[Line, ...], state: ViewState, cursor: float, width: int) -> tuple[Line, ...]:
-    """The strip's lines, of which the first says that it is of now, and below it what the verdict was at ``cursor``."""
-    return (clip_line(_now(lines[0]), width), clip_line(_then(state, cursor), width), *lines[1:])
+    """The strip's lines, each of which says that it is of now, and below the first what the verdict was at ``cursor``.
+
+    ``lines``: made for ``len(NOW)`` columns less than ``width``.
+    """
+    first, *more = (clip_line(_now(line), width) for line in lines)
+    return (first, clip_line(_then(state, cursor), width), *more)
 
 
 def _now(line: Line) -> Line:
-    """A verdict's line with a word before the title; the room between its two ends gives way."""
-    if len(line) < 3:
+    """A line with a word behind its bar and its sign, or behind the indent of a proof."""
+    bar, *rest = line
+    if not rest:
         return line
-    wide = next((number for number, span in enumerate(line) if len(span.text) > len(NOW) and not span.text.strip()), None)
-    spans = [Span(s.text[len(NOW) :], s.tone) if number == wide else s for number, s in enumerate(line)]
-    return (*spans[:2], Span(NOW, "changed"), *spans[2:])
+    word = Span(NOW, "changed")
+    if bar.text.endswith(" "):
+        return (bar, word, *rest)
+    sign, *more = rest
+    if sign.text.startswith(INDENT):
+        return (bar, Span(INDENT, sign.tone), word, Span(sign.text[len(INDENT) :], sign.tone), *more) if sign.text.strip() else line
+    return (bar, sign, word, *more) if sign.text.endswith(" ") else (bar, word, *rest)
 
 
 def _then(state: ViewState, cursor: float) -> Line:

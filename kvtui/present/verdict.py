@@ -10,7 +10,7 @@ from kvtui.present.clauses import fitted, wrapped
 from kvtui.present.figures import clock
 from kvtui.present.line import Line, Span, Tone, between, clean, clip, clip_line, line_cells
 from kvtui.present.state import ViewState
-from kvtui.present.then import scrubbed
+from kvtui.present.then import NOW, scrubbed
 
 NO_VERDICT: dict[Axis, str] = {
     "concurrency": "What limits concurrency: not judged from what was read",
@@ -55,7 +55,7 @@ def strip(state: ViewState, width: int, rows: int = 3) -> Strip:
     them says what the verdict was then.
     """
     if state.cursor is not None:
-        now = strip(replace(state, cursor=None), width, max(2, rows - 1)).lines
+        now = strip(replace(state, cursor=None), width - len(NOW), max(2, rows - 1)).lines
         return Strip(scrubbed(now if rows > 2 else (now[0], *now[2:]), state, state.cursor, width))
     first, standing = leading(state)
     step = of_axis(state.analysis.findings, "step")
@@ -81,7 +81,7 @@ def _needed(found: Finding | None, width: int) -> int:
 
 
 def _none(axis: Axis) -> Line:
-    return (Span(f"{glyphs.BAR}{glyphs.NOT} {NO_VERDICT[axis]}", "dim"),)
+    return Span(f"{glyphs.BAR}{glyphs.NOT} ", "dim"), Span(NO_VERDICT[axis], "dim")
 
 
 def _first(found: Finding | None, width: int, rows: int, why: str) -> list[Line]:

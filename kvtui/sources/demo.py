@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from kvtui.domain.boot import Boot, Scalar
+from kvtui.domain.boot import Scalar
 from kvtui.domain.frame import Frame
 from kvtui.domain.health import SourceHealth
-from kvtui.domain.live_boot import overlay
+from kvtui.domain.live_boot import Said
 from kvtui.domain.samples import EMPTY_TIMELINE
 from kvtui.parse.logreader import LogReader, LogReading
 from kvtui.ports import Clock
@@ -69,7 +69,7 @@ class DemoSource:
         before = self._player.up_s + history
         self._player.epoch = float(int(self._wall - before))
         self._reader = LogReader(detail=_DETAIL, coarse=_COARSE)
-        self._http = DemoHttp()
+        self._http, self._said = DemoHttp(), Said()
         self._owed = 0.0
         """Seconds of the server that are still to be played."""
         self._chosen = -1
@@ -172,10 +172,8 @@ class DemoSource:
     def _made(self) -> Frame:
         reading, now = self._reader.reading(), self.now
         http, gpus, host, found = self._http.reading(now), self._player.gpus(), self._player.host(), self._player.found()
-        boots: tuple[Boot, ...] = reading.boots
+        boots = self._said.over(reading.boots, *((http, found) if self.up else (None, None)))
         chosen = self._chosen if -len(boots) <= self._chosen < len(boots) else -1
-        if boots and self.up:
-            boots = (*boots[:-1], overlay(boots[-1], http, found))
         log = SourceHealth(
             "log", f"the simulated server {self.scenario.id if self._named else ''}".rstrip(), "live", "", None, reading.now, simulated=True
         )

@@ -7,7 +7,7 @@ import select
 import stat
 import sys
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Protocol, cast
 
 from kvtui.parse.redact import safe
 from kvtui.sources.errors import NeverALog, NothingYet, Unreadable
@@ -129,12 +129,27 @@ def open_log(target: str, stdin: BinaryIO | None = None) -> Stream:
     except (OSError, ValueError) as error:
         raise Unreadable(f"{name} cannot be opened: {safe(str(getattr(error, 'strerror', None) or error), 120)}.") from None
     if not stat.S_ISREG(mode):
-        return _pipe(file, name)
+        # Its buffer would close the pipe once nobody holds it any more.
+        return _pipe(cast("BinaryIO", file.detach()), name)
     try:
         return _file(file, name)
     except BaseException:
         file.close()
         raise
+
+
+def comes_to_an_end(target: str) -> bool:
+    """True for a pipe and for a packed file: after its end nothing is added, as it is to an ordinary log."""
+    path = Path(target)
+    if target == "-" or path.is_fifo():
+        return True
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return _kind(file.read(_MAGIC_SIZE), target) != "plain"
+    except (OSError, ValueError, NeverALog):
+        return False
 
 
 def refuse_what_is_no_log(target: str) -> None:

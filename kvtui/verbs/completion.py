@@ -30,7 +30,15 @@ def completion(ctx: click.Context, shell: str) -> None:
     made = get_completion_class(shell)
     if made is None:
         raise click.UsageError(f"There is no completion for {shell}.")
-    click.echo(made(ctx.find_root().command, {}, "kvtui", VARIABLE).source(), nl=False)
+    text = made(ctx.find_root().command, {}, "kvtui", VARIABLE).source()
+    click.echo(_with_compinit(text) if shell == "zsh" else text, nl=False)
+
+
+def _with_compinit(text: str) -> str:
+    """The script for a zsh whose own start does not load completion: there it would be an error at each start."""
+    # The first line tells a folder of completions what the file is for.
+    head, _, rest = text.partition("\n")
+    return f"{head}\n(( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit -i }}\n{rest}"
 
 
 def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -41,6 +41,6 @@ def config(config: Path | None, theme: str | None, no_mouse: bool, path: bool, e
         rows = (settings_text.KeyRow(c.id, c.keys, f"{c.title}: {c.help}" if c.help else c.title) for c in COMMANDS)
         click.echo(settings_text.example(rows, place), nl=False)
     else:
-        found = configured(config, screen=True, **of_screen(theme, no_mouse=no_mouse))
+        found = configured(config, **of_screen(theme, no_mouse=no_mouse))
         there = shown(found.file) if found.file.exists() else f"{shown(found.file)}: there is no such file, all is as delivered"
         click.echo("\n".join(settings_text.listing(found.settings, found.found.origins, there)))

@@ -43,10 +43,11 @@ class Configured:
         return self.file.parent / Path(path).expanduser()
 
 
-def configured(config: Path | None, *, screen: bool, **given: tuple[object, str] | None) -> Configured:
+def configured(config: Path | None, **given: tuple[object, str] | None) -> Configured:
     """Read file, environment and command line; ends with status 2 where anything in them is wrong.
 
-    ``screen``: the palette and the keys are looked at too. ``given``: value and option of each setting of the command line.
+    Palette and keys are judged where nothing is drawn, too: one file serves all verbs. ``given``: value and option of each
+    setting of the command line.
     """
     from kvtui.sources.config_place import config_file
     from kvtui.sources.errors import Unreadable
@@ -56,9 +57,7 @@ def configured(config: Path | None, *, screen: bool, **given: tuple[object, str]
     except Unreadable as error:
         click.echo(f"kvtui: the configuration file {shown(config_file(config, os.environ)[0])} {error}.", err=True)
         sys.exit(EXIT_USAGE)
-    problems = list(found.found.problems)
-    if screen:
-        problems += [*_palette(found.found), *_keys(found.found)]
+    problems = [*found.found.problems, *_palette(found.found), *_keys(found.found)]
     if problems:
         _end(found.file, sorted(problems, key=lambda problem: problem.line or 0))
     return found

@@ -56,7 +56,7 @@ def console(target: str | None, demo: str | None, speed: float, config: Path | N
         sys.exit(EXIT_USAGE)
     # Imports make no garbage worth a search; the console turns the collector on again.
     gc.disable()
-    chosen = configured(config, screen=True, **given)
+    chosen = configured(config, **given)
     name, (target, options) = target, opened(chosen, target, options)
     from kvtui.ports import RefusedError
 

@@ -24,7 +24,7 @@ def play_demo(scenario: str, *, speed: float, config: Path | None, given: dict[s
             click.echo(line)
         return 0
     needs_terminal("The demo")
-    settings = configured(config, screen=True, **given).settings
+    settings = configured(config, **given).settings
     try:
         feed = open_demo(scenario or None, settings, speed=speed)
     except ValueError as error:
@@ -48,7 +48,7 @@ def play_guide(lesson: str | None, *, config: Path | None, given: dict[str, tupl
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     needs_terminal("A lesson")
-    settings = configured(config, screen=True, **given).settings
+    settings = configured(config, **given).settings
     from kvtui.learn import run_guide
     from kvtui.sources.report_file import write_report
     from kvtui.sources.user_palettes import user_palettes

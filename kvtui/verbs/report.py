@@ -54,7 +54,9 @@ def report(target: str | None, form: str | None, width: int | None, compare: str
     form = form or ("json" if watching else "text")
     if watching and (compare is not None or form == "md"):
         raise click.UsageError("--watch prints lines as json or text: leave --compare and --format md out.")
-    chosen = configured(config, screen=False, width=(width, "--width") if width is not None else None)
+    if watching and width is not None:
+        raise click.UsageError("--watch prints each change as one line, however long: leave --width out.")
+    chosen = configured(config, width=(width, "--width") if width is not None else None)
     width = chosen.settings.width
     target, options = opened(chosen, target, options)
     try:

@@ -62,7 +62,7 @@ def serve(target: str | None, host: str, port: int, demo: str | None, **options:
         sys.exit(EXIT_USAGE)
     if demo is not None and target is not None:
         raise click.UsageError("--demo plays a server of its own: leave TARGET out.")
-    chosen = configured(options["config"], screen=True, **of_screen(options["theme"], no_mouse=False))
+    chosen = configured(options["config"], **of_screen(options["theme"], no_mouse=False))
     read, _ = opened(chosen, target, dict(options))
     # A name of the configuration stays one: its address may hold what ps must not show.
     if read == target:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kvtui.engine.clock import WallClock
 from kvtui.engine.follower import within
 from kvtui.present.watch import change_json, change_text, changes, ended, limited, settled
+from kvtui.sources.opening import comes_to_an_end
 from kvtui.verbs.shared import EXIT_HEALTHY, EXIT_LIMITED, EXIT_UNREADABLE
 from kvtui.wiring import open_feed
 
@@ -37,11 +38,11 @@ _GONE: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
 def watch(request: Request, form: str, seconds: float | None) -> int:
     """Print what is so now and then every change, ``form`` json or text, for ``seconds`` or until a signal; gives the exit status.
 
-    What is piped in is read to its end. Raises sources.errors.Unreadable where the target cannot be used.
+    What is piped in, and a packed file, is read to its end. Raises sources.errors.Unreadable where the target cannot be used.
     """
     feed = open_feed(request)
     word = change_text if form == "text" else partial(_json, request.shown)
-    watching = Watching(feed, WallClock(), word, ends=request.target == "-")
+    watching = Watching(feed, WallClock(), word, ends=isinstance(request.target, str) and comes_to_an_end(request.target))
     asyncio.run(_bounded(watching, feed, seconds))
     return watching.status
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from textual.binding import Binding
+if TYPE_CHECKING:
+    from textual.binding import Binding
 
 Scope = Literal["app", "main", "formula", "options", "text", "timeline", "boots", "ask", "demo", "lesson", "card", "search"]
 SECTIONS: Final[dict[Scope, str]] = {
@@ -22,6 +23,8 @@ SECTIONS: Final[dict[Scope, str]] = {
     "card": "The card of a lesson",
     "search": "No server found, or several",
 }
+IN_SEARCH: Final = frozenset({"quit", "quit-typing", "suspend"})
+"""Commands of the scope ``app`` that hold where no server was found, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ COMMANDS: Final = (
         "state a load and a goal: 64 users, 4k in, 500 out, 900 tok/s; an empty line: as measured",
         "app.state_load",
     ),
-    Command("simulate", "main", ("s",), "s", "simulate", "play the load on the plan, before and after, with its spread", "app.simulate"),
+    Command("simulate", "main", ("s",), "s", "simulate", "play the load before and after the plan and the what-if, with its spread", "app.simulate"),
     Command("save-plan", "main", ("S",), "S", "save plan", "keep the plan: the next start is shown beside it", "app.save_plan"),
     Command("explain", "main", ("question_mark",), "?", "explain", "what has the focus, in two sentences a word", "explain"),
     Command("copy-focus", "main", ("y",), "y", "copy", "copy the row that ↑↓ point at, the verdicts from their strip", "copy_focus"),
@@ -213,6 +216,9 @@ COMMANDS: Final = (
 
 def bindings(scope: Scope) -> list[Binding]:
     """Textual bindings of a scope."""
+    # The keys of a configuration are judged where no Textual is loaded.
+    from textual.binding import Binding
+
     return [
         Binding(",".join(c.keys), c.action, c.title, show=c.footer, key_display=c.shown, tooltip=c.help, id=c.id, priority=c.priority)
         for c in COMMANDS

@@ -7,14 +7,13 @@ import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from types import MappingProxyType
 from typing import Final
 
-from textual.binding import Binding
-from textual.keys import Keys, key_to_character
-
 from kvtui.parse.setting_value import nearest, quoted
-from kvtui.views.commands import COMMANDS, Command, Scope
+from kvtui.views.commands import COMMANDS, IN_SEARCH, Command, Scope
+from kvtui.views.key_names import NAMED, character_of, name_of
 
 MODIFIERS: Final = ("ctrl", "alt", "shift", "super", "meta", "hyper")
 SAME: Final = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+h": "backspace", "ctrl+left_square_bracket": "escape", "ctrl+[": "escape"}
@@ -26,9 +25,19 @@ SIGNS: Final = {
 """Keys that are shown otherwise than by their name."""
 _TOGETHER: Final[tuple[frozenset[Scope], ...]] = (frozenset({"app", "demo"}), frozenset({"main", "lesson"}))
 """Scopes whose keys are looked up at once, so that one key can belong to one command of them only."""
-_ABOVE: Final[frozenset[Scope]] = frozenset({"main"})
-_BELOW: Final[frozenset[Scope]] = frozenset({"app", "demo"})
-"""The main screen takes a key before the app does."""
+_UNDER: Final[frozenset[Scope]] = frozenset({"app", "demo"})
+"""Scopes that get a key only where those of ``_OVER`` leave it."""
+_OVER: Final[Mapping[Scope, str]] = MappingProxyType(
+    {
+        "main": "the main screen",
+        "lesson": "the lesson",
+        "search": "the search",
+        "options": "the options pane",
+        "card": "the card of a lesson",
+    }
+)
+_WHOLE: Final[frozenset[Scope]] = frozenset({"main", "lesson", "search"})
+"""Those of them that cannot be left for another pane, where the app's command could be reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ def remap(told: Mapping[str, tuple[str, ...]]) -> Remap:
             names = tuple(dict.fromkeys(key for key, _ in found))
             moved[name] = replace(own[name], keys=names, shown=shown(names[0]))
     commands = tuple(moved.get(command.id, command) for command in COMMANDS)
-    problems += _clashes(commands, own, moved)
+    problems += dict.fromkeys(_clashes(commands, own, moved))
     return Remap(COMMANDS if problems else commands, tuple(problems))
 
 
@@ -80,34 +89,60 @@ def _clashes(commands: tuple[Command, ...], own: Mapping[str, Command], moved: M
             if to_blame is not None and other is not to_blame:
                 more = f" ({other.title})" if other.title != other.id else ""
                 yield to_blame.id, f"keys.{to_blame.id}: {shown(key)} is the key of {other.id}{more} too; give that one another"
-    taken = {key: command for command in commands if command.scope in _ABOVE for key in command.keys}
+    covered = tuple(_covered(commands, own, moved))
+    yield from covered
+    yield from (one for one in _unreachable(commands, moved) if one[0] not in dict(covered))
+
+
+def _covered(commands: tuple[Command, ...], own: Mapping[str, Command], moved: Mapping[str, Command]) -> Iterator[tuple[str, str]]:
+    """Keys that a command was moved to, and that one of another scope takes first, or gets no more."""
+    found: dict[tuple[str, str], list[tuple[Command, Command]]] = {}
+    for upper, lower in product(commands, commands):
+        # Those that share a key as delivered are meant to: the upper one stands for the lower.
+        if not _lies_on(upper, lower) or set(own[upper.id].keys) & set(own[lower.id].keys):
+            continue
+        for key in set(upper.keys) & set(lower.keys):
+            blamed = upper if upper.id in moved and key not in own[upper.id].keys else lower
+            if blamed is upper or lower.priority or upper.scope in _WHOLE:
+                found.setdefault((blamed.id, key), []).append((upper, lower))
+    for (name, key), pairs in found.items():
+        upper, lower = pairs[0]
+        others = list(dict.fromkeys(one.id for pair in pairs for one in pair if one.id != name))
+        besides = f"; it is the key of {' and '.join(others[1:])} besides" if others[1:] else ""
+        first = f"{lower.id} goes before all others" if lower.priority else f"{_OVER[upper.scope]} keeps it from {lower.id}"
+        yield name, f"keys.{name}: {shown(key)} is the key of {others[0]} too, and {first}{besides}"
+
+
+def _lies_on(upper: Command, lower: Command) -> bool:
+    """True where one press can mean both, and they are of different scopes."""
+    if lower.scope not in _UNDER or upper.scope in _UNDER:
+        return False
+    there = upper.scope in _OVER and (upper.scope != "search" or lower.id in IN_SEARCH)
+    return there or lower.priority
+
+
+def _unreachable(commands: tuple[Command, ...], moved: Mapping[str, Command]) -> Iterator[tuple[str, str]]:
+    """Commands of the app of which the main screen leaves no key."""
+    taken = {key: command for command in commands if command.scope == "main" for key in command.keys}
     for command in commands:
-        if command.scope in _BELOW and all(key in taken for key in command.keys):
+        if command.scope in _UNDER and all(key in taken for key in command.keys):
             above = taken[command.keys[0]]
             name = command.id if command.id in moved else above.id
             other = above if name == command.id else command
-            yield (
-                name,
-                f"keys.{name}: {shown(command.keys[0])} is the key of {other.id} too, and the main screen keeps it from {command.id}",
-            )
+            sign = shown(command.keys[0])
+            yield name, f"keys.{name}: {sign} is the key of {other.id} too, and the main screen keeps it from {command.id}"
 
 
 @cache
 def _signs() -> Mapping[str, str]:
     """How named keys are shown."""
-    return {**{_name_of(sign): sign for sign in string.punctuation}, **SIGNS}
+    return {**{name_of(sign): sign for sign in string.punctuation}, **SIGNS}
 
 
 @cache
 def _names() -> frozenset[str]:
     """What a key can be called, without modifiers."""
-    words = (key.value.rpartition("+")[2] for key in Keys)
-    return frozenset(word for word in words if re.fullmatch(r"[a-z][a-z0-9_]+", word)) | _signs().keys()
-
-
-def _name_of(character: str) -> str:
-    """Textual's name of a character; a comma separates keys there."""
-    return "comma" if character == "," else next(iter(Binding.make_bindings([Binding(character, "")]))).key
+    return NAMED | _signs().keys()
 
 
 def _key(text: str) -> tuple[str, str]:
@@ -121,7 +156,7 @@ def _key(text: str) -> tuple[str, str]:
     if len(base) == 1 and base.isprintable():
         if modifiers == ["shift"]:
             return "", f"a terminal sends {quoted(base.upper())} for {quoted(text)}: write that"
-        name = _name_of(base.lower() if modifiers else base)
+        name = name_of(base.lower() if modifiers else base)
     elif base in _names():
         name = base
     else:
@@ -135,7 +170,7 @@ def _key(text: str) -> tuple[str, str]:
 def shown(key: str) -> str:
     """A key as the footer shows it, of Textual's name for it."""
     *modifiers, base = key.split("+")
-    character = key_to_character(base)
+    character = character_of(base)
     short = _signs().get(base) or (character if character is not None and character.isprintable() and character != " " else base)
     short = short.upper() if re.fullmatch(r"f\d+", short) else short
     marks = {"ctrl": "^", "shift": "⇧"}

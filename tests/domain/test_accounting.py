@@ -3,10 +3,12 @@
 import pytest
 from reading import analysis_of, log
 
-from kvtui.domain.accounting import Given, what_if
+from kvtui.domain.accounting import Given, account, what_if
 from kvtui.domain.causes import within_rounding
 from kvtui.domain.geometry import Attention, Geometry
 from kvtui.domain.reading import Known, Missing
+from kvtui.options.of_analysis import EMPTY_BOOT
+from kvtui.present.report_doc import arithmetic
 
 FILES = ("founding_a.log", "founding_b.log")
 
@@ -131,3 +133,15 @@ def test_an_empty_log_gives_reasons_everywhere():
     seen = analysis_of("")
     assert seen.findings[0].id == "not-enough-data"
     assert not any(isinstance(r, Known) for r in (seen.account.pre_gib, seen.account.post_gib, seen.account.tokens_reported))
+
+
+def test_what_a_log_lacks_is_the_reason_where_a_log_is_read():
+    """That the log of the start alone tells it would be no reason there."""
+    text = "\n".join(line for line in log("founding_a.log").splitlines() if "Load weight" not in line)
+    seen = analysis_of(text)
+    assert seen.account.pre_gib.reason == "the log shows no weight-begin line"
+    assert seen.account.post_gib.reason == "the log shows no weight-end line"
+    told = "free before weights: the log shows no weight-begin line; free after weights: the log shows no weight-end line"
+    assert arithmetic(seen.account) == (f"cannot be written out: {told}",)
+    (unread,) = arithmetic(account(EMPTY_BOOT))
+    assert unread.startswith("cannot be written out: free before weights and free after weights: only the log of the start tells it; ")

@@ -7,6 +7,7 @@ import pytest
 from engine_fakes import EMPTY, Clock, Hand, Hanging, dead_http, http
 from reading import frame_of, log
 
+from kvtui.domain.live_boot import Said
 from kvtui.domain.reading import Known
 from kvtui.engine.analyse import analyse
 from kvtui.engine.live import LiveSource
@@ -51,6 +52,21 @@ async def test_settings_of_the_server_win_over_the_log():
     frame = await one(source)
     assert frame.boot.number("schedule_conservativeness") == 0.3
     assert frame.boot.number("mem_fraction_static") == 0.85
+
+
+async def test_what_a_server_said_stays_with_its_start():
+    """The next start, and a server that answers nothing any more, tell nothing of the one before."""
+    first = live_log().boots[0]
+    after = replace(first, index=1, first_line=first.last_line + 1, last_line=first.last_line + 99)
+    said = Said()
+    (told,) = said.over((first,), http(settings={"schedule_conservativeness": 0.3}), None)
+    (silent,) = said.over((first,), dead_http(), None)
+    both = said.over((first, after), http(), None)
+    for boot in (told, silent, both[0]):
+        assert boot.version.value == "0.5.9"
+        assert boot.number("schedule_conservativeness") == 0.3
+    assert both[1].number("schedule_conservativeness") != 0.3
+    assert said.over((), http(), None) == ()
 
 
 async def test_a_log_of_another_start_is_said_and_not_mixed_in():

@@ -186,6 +186,31 @@ async def test_a_browser_shows_the_console_and_asks_no_other_site(port, tmp_path
         assert await all_gone(children)
 
 
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+async def test_y_copies_to_the_browsers_clipboard(port, tmp_path):
+    """Also where the reader's machine is not the one that the console runs on; signs beyond ASCII stay what they are."""
+    async with served(port, "--demo", "kv-full") as (_, address), browser(tmp_path) as page:
+        await page.open(address)
+        await page.until("KV capacity limits concurrency")
+        await page.press("y")
+        row = await on_clipboard(page, address, "GPU 0, ")
+        assert "weights 61.20, KV used" in row
+        await page.press("Y")
+        pane = await on_clipboard(page, address, "GPU memory\n")
+        assert "█" in pane
+        assert "weights" in pane
+
+
+async def on_clipboard(page, address, begin):
+    """The clipboard's text once it begins so: the page writes it when it pleases."""
+    for _ in range(200):
+        told = await page.clipboard(address)
+        if told.startswith(begin):
+            return told
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"{told!r} is on the clipboard, and {begin!r} was copied")
+
+
 @pytest.mark.parametrize(
     ("host", "is_own"),
     [

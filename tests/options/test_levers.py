@@ -252,6 +252,22 @@ def test_context_length_recovers_the_request_table():
     assert told.rank < 0
     assert not context_length(context(account=account(req_to_token_gib=Known(0.05)))).applies
     assert not context_length(context(workload=workload(prompt_max=Known(120_000.0)))).applies
+
+
+def test_context_length_refuses_what_holds_the_queue():
+    """The verdict names the option as its cure: it must be there, at the length that its advice names."""
+    giant = (finding("head-of-line", fixes=("context-length", "raise-fraction")),)
+    seen = workload(prompt_max=Known(90_000.0))
+    told = context_length(context(workload=seen, findings=giant, account=account(req_to_token_gib=Known(0.05))))
+    assert told.applies
+    assert not told.why_not
+    assert told.flags == (f"--context-length {116_171 // 2}",)
+    assert "refused" in told.risk_text
+    assert "not known" in told.tok_s_why
+    assert told.rank > 0
+    # Where half of the pool would let it in, and where the usual requests need as much.
+    assert context_length(context(workload=workload(prompt_max=Known(40_000.0)), findings=giant)).flags == ("--context-length 30000",)
+    assert context_length(context(workload=workload(prompt_max=Known(2_000.0)), findings=giant)).flags == ("--context-length 131072",)
     assert default_rows(116_171, 262_144) == 2_048
     assert default_rows(1_000_000, 131_072) == 3_906
 

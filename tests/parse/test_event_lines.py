@@ -27,6 +27,16 @@ OOM = (
             {"retracted": 2, "aborted": 1, "gained": 64, "mamba_gained": 3, "ratio_before": 0.098, "ratio_after": 0.34},
         ),
         (OOM, "out-of-memory", {"tried_gib": 2.0, "total_gib": 79.11, "free_gib": 0.5, "torch_gib": 70.0, "reserved_gib": 1.0, "gpu": 3}),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB", "out-of-memory", {"tried_gib": 2.0}),
+        (
+            "RuntimeError: CUDA out of memory. Tried to allocate 512 MiB (GPU 0; 95 GiB total capacity; 1024 MiB free)",
+            "out-of-memory",
+            {"tried_gib": 0.5, "total_gib": 95.0, "free_gib": 1.0, "gpu": 0},
+        ),
+        # Where the message is cut or wrapped, and where torch counts bytes.
+        ("Tried to allocate 2 GiB. GPU 1 has a total capacity of 95 GiB", "out-of-memory", {"tried_gib": 2.0, "total_gib": 95.0, "gpu": 1}),
+        ("Tried to allocate 536870912 bytes.", "out-of-memory", {"tried_gib": 0.5}),
+        ("torch.AcceleratorError: CUDA error: out of memory", "out-of-memory", {}),
         ("Prefill out of memory. Try to lower your batch size.", "out-of-memory", {}),
         (
             "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: self.server_args.mem_fraction_static=1e-05",

@@ -6,6 +6,7 @@ import builders as b
 import pytest
 
 from kvtui.domain.frame import SourceHealth
+from kvtui.domain.reading import Known
 from kvtui.present.frame_bars import footer, tabs
 from kvtui.present.header import header
 from kvtui.present.line import line_cells, plain
@@ -19,6 +20,14 @@ def strip_text(state, width=120):
 
 def test_header_names_the_server():
     assert " Kimi-K2.5 · SGLang 0.5.9 · TP8 · MLA · KV bfloat16 · boot 2 of 2 " in plain(header(ViewState(b.founding()), 120))
+
+
+def test_header_names_the_class_of_a_model_without_a_name():
+    poor = b.bare()
+    identity = replace(poor.account.identity, architecture=Known("KimiK25ForConditionalGeneration"))
+    line = plain(header(ViewState(replace(poor, account=replace(poor.account, identity=identity))), 120))
+    assert "KimiK25ForConditionalGeneration · SGLang" in line
+    assert "model unknown" not in line
 
 
 def test_header_says_what_is_unknown_and_what_failed():

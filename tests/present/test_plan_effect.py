@@ -15,6 +15,7 @@ from kvtui.domain.reading import Known, Missing
 from kvtui.domain.release import parse_release
 from kvtui.domain.saved_plan import Compared, Followed, SavedPlan
 from kvtui.domain.sizing.deployment import Deployment
+from kvtui.domain.what_if import what_if
 from kvtui.engine.planning import PlanRequest
 from kvtui.engine.planning import plan as planned_server
 from kvtui.options.simulate import run
@@ -196,12 +197,30 @@ def test_what_is_played():
     assert subject(state, "fp8-kv")[0] == "fp8 KV cache"
     assert isinstance(subject(state, "drop-draft")[1], Missing)
     marked = replace(state, plan=frozenset({"raise-fraction"}), planned=PLAN)
-    assert subject(marked, None)[0] == "the plan of 1"
+    assert subject(marked, None)[0] == "the plan of 1: raise --mem-fraction-static, at mem_fraction_static 0.90"
     assert subject(marked, "raise-fraction")[1].changed.server.pool_tokens == pytest.approx(188_016, abs=2)
     assert subject(marked, "fp8-kv")[0] == "fp8 KV cache"
     clash = replace(marked, planned=replace(PLAN, conflicts=(Conflict("fp8-kv", "fp4-kv", "one dtype"),)))
     assert "one dtype" in subject(clash, None)[1].reason
     assert isinstance(subject(ViewState(b.bare()), None)[1], Missing)
+
+
+def test_the_fraction_on_the_screen_is_played():
+    analysis = replace(b.founding(), workload=workload(output=1_400.0))
+    state = ViewState(analysis, fraction=0.9, what_if=what_if(analysis.account, 0.9), estimates=b.estimates(0.9))
+    title, trial = subject(state, None)
+    assert title == "today, at mem_fraction_static 0.90 (what if)"
+    assert trial.today.server.pool_tokens == analysis.account.tokens_reported.value
+    assert trial.changed.server.pool_tokens == state.what_if.tokens.value
+    # Beside an option that leaves the fraction alone, and before the fraction that a plan's lever chose.
+    title, trial = subject(state, "fp8-kv")
+    assert title == "fp8 KV cache, at mem_fraction_static 0.90 (what if)"
+    ratio = next(e for e in state.estimates if e.id == "fp8-kv").change.cell_ratio
+    assert trial.changed.server.pool_tokens == pytest.approx(state.what_if.tokens.value / ratio, abs=2)
+    planned = replace(PLAN, fraction=0.93, change=Change(fraction=0.93))
+    title, trial = subject(replace(state, plan=frozenset({"raise-fraction"}), planned=planned), None)
+    assert title.endswith("at mem_fraction_static 0.90 (what if)")
+    assert trial.changed.server.pool_tokens == state.what_if.tokens.value
 
 
 # -- kvtui plan

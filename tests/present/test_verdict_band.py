@@ -6,7 +6,7 @@ import builders as b
 import pytest
 
 from kvtui.domain.periods import Period
-from kvtui.present.line import line_cells, plain
+from kvtui.present.line import cells, line_cells, plain
 from kvtui.present.periods import SHOWN, lines, sentence, sign, times
 from kvtui.present.report_doc import document
 from kvtui.present.report_json import report_json
@@ -112,7 +112,11 @@ def test_a_scrubbed_strip_says_what_is_of_now_and_what_was_then():
     assert "✓ Nothing limits this server 14:05–14:08" in then
     assert then.startswith("▌  at 14:")
     assert len(rest) == len(shown(ViewState(past()))) - 2
+    assert all("now:" in line for line in rest if line.strip("▌ "))
+    assert rest[0].startswith("▌  now: ")
     assert not any("now:" in line for line in shown(ViewState(past())))
+    for width in (60, 78, 100, 140):
+        assert all(cells(line) <= width and "…" not in line for line in shown(ViewState(past(), cursor=T + 300), width))
 
 
 def test_a_scrubbed_strip_of_two_rows_keeps_two():
@@ -124,4 +128,4 @@ def test_a_strip_that_does_not_know_the_past_says_so():
     assert "not known" in shown(ViewState(b.founding(), cursor=T + 300))[1]
     assert "no samples then" in shown(ViewState(past(), cursor=T + 425))[1]
     nothing = shown(ViewState(b.founding(findings=()), cursor=T + 300))
-    assert "now:" not in nothing[0]
+    assert nothing[0] == "▌– now: What limits concurrency: not judged from what was read"

@@ -8,6 +8,8 @@ from kvtui.domain.reading import Known
 from kvtui.domain.sizing import size
 from kvtui.domain.what_if import tokens_at
 from kvtui.engine.analyse import analyse
+from kvtui.options.applied import changes_of
+from kvtui.present.boots import compare
 from kvtui.present.header import header
 from kvtui.present.state import ViewState
 from kvtui.scenarios import SCENARIOS
@@ -266,3 +268,30 @@ async def test_the_screen_says_that_no_server_is_behind_it():
     frame = await source.read()
     assert any(one.simulated for one in frame.sources)
     assert "simulated" in "".join(span.text for span in header(ViewState(analyse(frame)), 120))
+
+
+async def test_a_start_that_is_over_keeps_what_its_server_said():
+    source, clock = opened(speed=10)
+    before = (await source.read()).boots[0]
+    source.apply({"mem_fraction_static": 0.9})
+    down = await source.read()
+    assert down.boots[0].version == before.version
+    frame = await played(source, clock, 300)
+    assert [boot.state for boot in frame.boots] == ["ended", "up"]
+    assert [boot.version.value for boot in frame.boots] == ["0.5.9", "0.5.9"]
+    assert [one.name for one in compare(*frame.boots)][:3] == ["mem_fraction_static", "pool, tokens", "state"]
+    await source.close()
+
+
+async def test_the_cure_that_the_verdict_names_is_offered_and_cures():
+    source, clock = opened("giant", speed=10)
+    before = analyse(await source.read())
+    assert before.findings[0].id == "head-of-line"
+    cure = next(one for one in before.estimates if one.id == "context-length")
+    assert cure.applies
+    assert cure.flags[0] in before.findings[0].advice[0]
+    source.apply(changes_of(before, before.estimates, {"context-length"}, None))
+    after = analyse(await played(source, clock, 240))
+    assert "head-of-line" not in [finding.id for finding in after.findings]
+    assert after.workload.queued.value < before.workload.queued.value
+    await source.close()

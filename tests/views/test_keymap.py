@@ -8,10 +8,12 @@ import pytest
 from feeds import HandFeed
 from play_lessons import Player, guide_app
 from screen import screen_text
+from textual.keys import Keys, _character_to_key, key_to_character
 
 from kvtui.app import KvtuiApp
 from kvtui.domain.settings import Settings
 from kvtui.views.commands import COMMANDS
+from kvtui.views.key_names import NAMED, character_of, name_of
 from kvtui.views.keymap import remap, shown
 from kvtui.views.screens.text import TextScreen
 from kvtui.views.screens.timeline import TimelineScreen
@@ -66,6 +68,19 @@ def test_names_of_keys(written, name, sign):
         ({"timeline": ("p",)}, "the main screen keeps it from pause"),
         ({"apply": ("p",)}, "p is the key of pause"),
         ({"timeline": ("H",)}, "H is the key of hint"),
+        ({"timeline": ("q",)}, "keys.timeline: q is the key of quit too, and the main screen keeps it from quit"),
+        ({"timeline": ("T", "q")}, "q is the key of quit too"),
+        ({"mark": ("q",)}, "keys.mark: q is the key of quit too, and the options pane keeps it from quit"),
+        ({"timeline": ("ctrl+q",)}, "keys.timeline: ^q is the key of quit-typing too"),
+        ({"text-down": ("ctrl+q",)}, "^q is the key of quit-typing too, and quit-typing goes before all others"),
+        ({"search-type": ("q",)}, "keys.search-type: q is the key of quit too, and the search keeps it from quit"),
+        ({"search-again": ("ctrl+q",)}, "keys.search-again: ^q is the key of quit-typing too"),
+        ({"search-demo": ("ctrl+z",)}, "keys.search-demo: ^z is the key of suspend too"),
+        ({"quit": ("d",)}, "keys.quit: d is the key of search-demo too, and the search keeps it from quit"),
+        (
+            {"quit": ("t", "x")},
+            "t is the key of timeline too, and the main screen keeps it from quit; it is the key of search-type besides",
+        ),
     ],
 )
 def test_what_cannot_be(told, words):
@@ -87,9 +102,34 @@ def test_a_moved_key_is_shown_as_a_delivered_one_would_be():
     assert [c.id for c in COMMANDS if not c.shown.startswith(shown(c.keys[0]))] == []
 
 
-def test_two_commands_can_change_places():
-    found = remap({"timeline": ("l",), "log": ("t",)})
-    assert not found.problems
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"timeline": ("l",), "log": ("t",)},
+        {"timeline": ("q",), "quit": ("Q",)},
+        # The search knows neither pause nor help, and a pane can be left.
+        {"search-again": ("p", "f1")},
+        {"pause": ("space",)},
+        # As delivered the one stands for the other, where both are.
+        {"simulate": ("x",), "simulate-option": ("x",)},
+        {"quit": ("x",), "text-close": ("escape", "x")},
+    ],
+    ids=str,
+)
+def test_what_can_be(told):
+    assert not remap(told).problems
+
+
+def test_names_are_those_of_textual():
+    words = (key.value.rpartition("+")[2] for key in Keys)
+    named = {word for word in words if re.fullmatch(r"[a-z][a-z0-9_]+", word)}
+    signs = {_character_to_key(sign) for sign in string.punctuation} - {","}
+    assert named - signs == NAMED
+    for character in map(chr, range(32, 0x2600)):
+        if character.isprintable():
+            assert name_of(character) == _character_to_key(character)
+    for key in (*NAMED, *map(name_of, "éx€«")):
+        assert character_of(key) == key_to_character(key), key
 
 
 def test_a_key_that_a_command_has_as_delivered_can_stay_among_others():

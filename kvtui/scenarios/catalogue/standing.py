@@ -105,7 +105,7 @@ def _measurement(strength: Strength) -> Situation:
 
 def _leftover(strength: Strength) -> Situation:
     box = pick(strength, llama(disable_overlap_schedule=True), llama(disable_radix_cache=True), llama(cpu_offload_gb=8))
-    return Situation(box, (closed(60, 1_200, 600, max_new=1_024, cached=0.6),), LLAMA_TIMES)
+    return Situation(box, (closed(pick(strength, 130, 145, 160), 1_200, 1_800, max_new=2_048, think_s=0.3),), LLAMA_TIMES)
 
 
 def _stuck(strength: Strength) -> Situation:
@@ -208,7 +208,7 @@ STANDING: Final = (
     ),
     Scenario(
         "leftovers", "Flags of a test left on", "Somebody once looked for a bug, and the flags stayed.",
-        "banner", ("leftover-flags",), _leftover, demo=True,
+        "banner", ("leftover-flags",), _leftover, never=("client", *_NO_LIMIT), demo=True,
     ),
     Scenario(
         "stuck", "The scheduler is dead", "The port answers, the gauges stand still, requests wait.",

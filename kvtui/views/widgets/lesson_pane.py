@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kvtui.guide.play import Reply
     from kvtui.views.commands import Command
 
+FRAME: Final = 2
+"""Columns beside each end of a heading, within the corners."""
 LONGEST: Final = 24
 """Characters of a typed number."""
 _TYPED: Final = frozenset("0123456789.,+-−%kKmM ")
@@ -120,10 +122,9 @@ class LessonPane(VerticalScroll, can_focus=True):
         before, self._card = self._card, card
         if card == before:
             return
-        self.border_title = Content(card.heading)
         keys = self._keys()
         page = self.query_one("#card", Page)
-        page.show(lambda width: card_lines(card, width, keys))
+        page.show(lambda width: (*self._above(card), *card_lines(card, width, keys)))
         self._foot()
         self.call_after_refresh(self._foot)
         if before is not None and (card.feedback, card.hints) != (before.feedback, before.hints) and (card.feedback or card.hints):
@@ -132,12 +133,18 @@ class LessonPane(VerticalScroll, can_focus=True):
             row = next((y for y, line in enumerate(page.rows) if line and line[0].text.startswith(glyphs.POINTER)), 0)
             self.call_after_refresh(self.scroll_to_region, Region(0, row, 1, 2), animate=False)
 
+    def _above(self, card: Card) -> tuple[Line, ...]:
+        """The lesson's title on the card, where the frame has no room for the whole of it."""
+        return () if cells(card.heading) <= self.size.width - 2 * FRAME else ((Span(clean(card.lesson), "dim"),),)
+
     def _keys(self) -> Mapping[str, str]:
         """The keys of this run by command; Enter is the card's own here, so that another command has its next key."""
         return {one.id: one.shown if one.scope == "card" else _beside_enter(one) for one in commands_of(self.app)}
 
     def _foot(self) -> None:
+        """What stands in the frame: where the lesson is, and the keys."""
         if self._card is not None:
+            self.border_title = Content(self._card.place if self._above(self._card) else self._card.heading)
             keys = self._keys()
             below = round(self.max_scroll_y - self.scroll_y)
             said = foot(name_keys(self._card.keys, keys), below, keys["card-page-down"], self.size.width - 2)
