@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import SystemCommand
 
+from kvtui.lean import give_back
 from kvtui.ports import RefusedError
 from kvtui.views import style
 from kvtui.views.commands import bindings
@@ -50,6 +51,10 @@ FAILED: Final = 70
 """Exit status after an error of kvtui's own (EX_SOFTWARE)."""
 BLURRED: Final = 2
 """Analyses a paint in a terminal that does not have the focus, which come more slowly too."""
+COLLECTED: Final = 5_000
+"""New objects after which the collector looks for cycles: the few of a tick are not worth the seven looks that Python takes."""
+GIVEN_BACK_S: Final = 60.0
+"""Seconds between two times at which memory that is free is handed back: a log that was read leaves holes."""
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -214,7 +219,10 @@ class KvtuiApp(TellingApp, OpeningApp, PlanningApp, HandoverApp, KeyedApp, Dress
             # What was imported stays: the collector need not walk it again.
             gc.collect()
             gc.freeze()
+            gc.set_threshold(COLLECTED)
             gc.enable()
+            give_back()
+            self.set_interval(GIVEN_BACK_S, give_back)
         while True:
             # The feed gives the newest analysis only, so a slow terminal never makes a queue of old ones.
             self.show(await self._feed.next())

@@ -8,16 +8,16 @@ from typing import Final
 
 from kvtui.domain.samples import SampleStore, Timeline
 
-WHOLE: Final = 40_000
+WHOLE: Final = 20_000
 """Newest rows that are kept as they came: several hours at one page a second."""
-THINNED: Final = 20_000
+THINNED: Final = 10_000
 """Older rows that are kept in all, spread evenly."""
 BACK_S: Final = 1.0
 """Seconds by which a row may be older than the one before: samples are looked up by their time."""
 
 
 class History:
-    """Grows by rows; halves its older part when it is full. A view taken before stays what it was."""
+    """Grows by rows; thins its older part when it is full. A view taken before stays what it was."""
 
     def __init__(self, whole: int = WHOLE, thinned: int = THINNED) -> None:
         self._whole, self._thinned = whole, thinned
@@ -35,7 +35,7 @@ class History:
             self._last = self._last if math.isnan(at) else at
             self._store.append({**row, "at": at} if shift else row)
             self._rows += 1
-        if self._rows - self._old > 2 * self._whole:
+        if self._rows - self._old > self._whole + self._whole // 4:
             self._thin()
 
     def view(self) -> Timeline:

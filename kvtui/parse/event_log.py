@@ -38,6 +38,8 @@ class Entry:
     count: int = 1
     key: str = ""
     ranks: set[int | None] = field(default_factory=set)
+    _made: Event | None = None
+    """As it was made last."""
 
     def amend(self, *, where: str | None = None, error: str | None = None) -> None:
         """Say more about an exception: the innermost place of its traceback, and the error it ends with."""
@@ -48,8 +50,11 @@ class Entry:
             self.text = safe(f"{head}{_DASH}{error}")
 
     def event(self) -> Event:
-        """As it stands now."""
-        return Event(self.kind, self.at, self.line, self.text, self.rank, MappingProxyType(dict(self.fields)), self.count)
+        """As it stands now; the same object for as long as nothing was said of it."""
+        made = self._made
+        if made is None or made.count != self.count or made.text is not self.text or made.fields != self.fields:
+            made = self._made = Event(self.kind, self.at, self.line, self.text, self.rank, MappingProxyType(dict(self.fields)), self.count)
+        return made
 
 
 class EventLog:
@@ -81,15 +86,21 @@ class EventLog:
 
     def events(self) -> tuple[Event, ...]:
         """All, in the order of the log; those that nothing amends any more are made once."""
+        self._settle()
+        return (*self._settled, *(entry.event() for entry in self._entries))
+
+    def _settle(self) -> None:
         settled = max(0, len(self._entries) - _AMENDED)
         self._settled += [entry.event() for entry in self._entries[:settled]]
         del self._entries[:settled]
-        return (*self._settled, *(entry.event() for entry in self._entries))
 
     def _keep(self, entry: Entry) -> Entry:
         self._recent.append(entry)
         if len(self) < _EVENTS_LIMIT:
             self._entries.append(entry)
+            if len(self._entries) >= 2 * _AMENDED:
+                # An entry takes thrice what its event does: a log of thousands would leave holes in memory.
+                self._settle()
         else:
             self.dropped += 1
         return entry

@@ -72,7 +72,7 @@ class LogReader:
     ``detail``: newest batch lines kept whole; ``coarse``: older ones kept, spread evenly.
     """
 
-    def __init__(self, detail: int = 120_000, coarse: int = 40_000) -> None:
+    def __init__(self, detail: int = 50_000, coarse: int = 20_000) -> None:
         self._framer = Framer()
         self._assembler = Assembler()
         self._dispatcher = Dispatcher()

@@ -28,16 +28,16 @@ from kvtui.parse.metric_names import (
 from kvtui.parse.series import Place, Series
 
 VALUE_LIMIT: Final = 1e18
-_BUCKET_LIMIT: Final = 1_000
+BUCKET_LIMIT: Final = 1_000
 _LOADS: Final = frozenset(
     PREFIX + name for name in ("num_running_reqs", "num_queue_reqs", "token_usage", "num_used_tokens", "gen_throughput")
 )
 """What a server always has a number for; others (``fwd_occupancy``) are NaN until they mean something."""
-_ACTIVE_NAME: Final = Name("http_active", (HTTP_ACTIVE,), "0.5.9")
+ACTIVE_NAME: Final = Name("http_active", (HTTP_ACTIVE,), "0.5.9")
 
 
 @dataclass(slots=True)
-class _Heap:
+class Heap:
     """Samples in the order in which they are looked up."""
 
     ranked: dict[str, dict[Place, list[tuple[str, float]]]] = field(default_factory=dict)
@@ -52,8 +52,8 @@ class _Heap:
 
 def merge(samples: Iterable[tuple[Series, float]], at: float, release: Release | None = None, *, whole: bool = True) -> Scrape:
     """One page as a ``Scrape``. ``at``: seconds since the epoch; ``release``, where known, words what is absent. Never raises."""
-    heap = _sorted(samples)
-    rows = _load_places(heap)
+    heap = sort_out(samples)
+    rows = load_places(heap)
     engines = sorted({engine for engine, _, _ in rows})
     role = engines[0] if engines else ""
     histograms = {entry.field: _histogram(heap, entry, role, release) for entry in HISTOGRAM_NAMES}
@@ -66,12 +66,13 @@ def merge(samples: Iterable[tuple[Series, float]], at: float, release: Release |
         **histograms,
         whole=whole,
         refused=heap.impossible,
-        extra=MappingProxyType(_pages(heap)),
-        notes=_notes(heap, engines, whole=whole),
+        extra=MappingProxyType(pages_told(heap)),
+        notes=notes_on(heap, engines, whole=whole),
     )
 
 
-def _notes(heap: _Heap, engines: Sequence[str], *, whole: bool) -> tuple[str, ...]:
+def notes_on(heap: Heap, engines: Sequence[str], *, whole: bool) -> tuple[str, ...]:
+    """What a reader of the page's numbers must know."""
     notes = []
     if len(engines) > 1:
         notes.append(f"The page holds series of several roles ({', '.join(engines)}); sums are over {engines[0]} alone.")
@@ -84,10 +85,16 @@ def _notes(heap: _Heap, engines: Sequence[str], *, whole: bool) -> tuple[str, ..
     return tuple(notes)
 
 
-def _sorted(samples: Iterable[tuple[Series, float]]) -> _Heap:
-    heap = _Heap()
+def is_told(series: Series, value: float) -> bool:
+    """False for a sample that says nothing: a breakdown beside its own total, or no number yet."""
+    return series.usable and (value == value or series.name in _LOADS)  # noqa: PLR0124 (NaN alone differs from itself; this runs for each)
+
+
+def sort_out(samples: Iterable[tuple[Series, float]]) -> Heap:
+    """The samples that say something, where they are looked up; values that cannot be true are counted alone."""
+    heap = Heap()
     for series, value in samples:
-        if not series.usable or (math.isnan(value) and series.name not in _LOADS):
+        if not is_told(series, value):
             continue
         if not 0 <= value < VALUE_LIMIT:
             heap.impossible += 1
@@ -100,7 +107,7 @@ def _sorted(samples: Iterable[tuple[Series, float]]) -> _Heap:
     return heap
 
 
-def _load_places(heap: _Heap) -> dict[tuple[str, int, int], list[Place]]:
+def load_places(heap: Heap) -> dict[tuple[str, int, int], list[Place]]:
     """The ranks that report load, by row; tensor ranks within a row ascending."""
     found: dict[tuple[str, int, int], list[Place]] = {}
     named = heap.ranked.get(PREFIX + "num_running_reqs") or heap.ranked.get(PREFIX + "token_usage") or {}
@@ -109,21 +116,22 @@ def _load_places(heap: _Heap) -> dict[tuple[str, int, int], list[Place]]:
     return found
 
 
-def _row(heap: _Heap, places: Sequence[Place], at: float, release: Release | None) -> RankRow:
+def _row(heap: Heap, places: Sequence[Place], at: float, release: Release | None) -> RankRow:
     lead = places[0]
     values = {entry.field: _gauge(heap, entry, places, at, release) for entry in NAMES}
     page = heap.plain.get(PREFIX + PAGES_INFO)
-    if page and isinstance(values["page_size"], Missing) and (size := _whole(page[0][0].watched.get("page_size", ""))):
-        values["page_size"] = Known(float(size), at, _where(PREFIX + PAGES_INFO))
+    if page and isinstance(values["page_size"], Missing) and (size := whole_number(page[0][0].watched.get("page_size", ""))):
+        values["page_size"] = Known(float(size), at, where_of(PREFIX + PAGES_INFO))
     return RankRow(engine_type=lead.engine, dp=lead.dp, pp=lead.pp, tp=lead.tp, **values)
 
 
 @lru_cache(maxsize=512)
-def _where(name: str, mode: str = "") -> Where:
+def where_of(name: str, mode: str = "") -> Where:
+    """The origin of a reading."""
     return Where("metric", f"{name}{{mode={mode}}}" if mode else name)
 
 
-def _gauge(heap: _Heap, entry: Name, places: Sequence[Place], at: float, release: Release | None) -> Reading[float]:
+def _gauge(heap: Heap, entry: Name, places: Sequence[Place], at: float, release: Release | None) -> Reading[float]:
     for short in entry.names:
         name = PREFIX + short
         series = heap.ranked.get(name)
@@ -135,7 +143,7 @@ def _gauge(heap: _Heap, entry: Name, places: Sequence[Place], at: float, release
         value = max(values) if entry.largest else values[0]
         if value == 0 and entry.zero_is_missing:
             return Missing(f"{name} is 0: not set yet or not in use")
-        return Known(value, at, _where(name, entry.mode))
+        return Known(value, at, where_of(name, entry.mode))
     return absent(entry, release)
 
 
@@ -147,7 +155,7 @@ def _value(found: Sequence[tuple[str, float]], entry: Name) -> float | None:
     return math.fsum(values) if values else None
 
 
-def _gpus(heap: _Heap, at: float, release: Release | None) -> tuple[GpuRow, ...]:
+def _gpus(heap: Heap, at: float, release: Release | None) -> tuple[GpuRow, ...]:
     """One row a rank that exports its constants; all ranks do (0.5.12 and later)."""
     named = {entry.field: heap.ranked.get(PREFIX + entry.names[0], {}) for entry in GPU_NAMES}
     rows = []
@@ -157,39 +165,40 @@ def _gpus(heap: _Heap, at: float, release: Release | None) -> tuple[GpuRow, ...]
             found = named[entry.field].get(place)
             # Graph memory has one series a phase.
             total = math.fsum(value for _, value in found) if found else 0.0
-            readings[entry.field] = Known(total, at, _where(PREFIX + entry.names[0])) if found else absent(entry, release)
+            readings[entry.field] = Known(total, at, where_of(PREFIX + entry.names[0])) if found else absent(entry, release)
         rows.append(GpuRow(dp=place.dp, pp=place.pp, tp=place.tp, **readings))
     return tuple(rows)
 
 
-def _of_role(series: Series, role: str) -> bool:
+def of_role(series: Series, role: str) -> bool:
+    """True for a series that counts on a page of this role."""
     return not role or series.engine is None or series.engine == role
 
 
-def _counters(heap: _Heap, role: str, at: float, release: Release | None) -> Counters:
+def _counters(heap: Heap, role: str, at: float, release: Release | None) -> Counters:
     values: dict[str, Reading[float]] = {}
     for entry in COUNTER_NAMES:
         name = PREFIX + entry.names[0]
-        found = [value for series, value in heap.plain.get(name, ()) if _of_role(series, role)]
-        values[entry.field] = Known(math.fsum(found), at, _where(name)) if found else absent(entry, release)
+        found = [value for series, value in heap.plain.get(name, ()) if of_role(series, role)]
+        values[entry.field] = Known(math.fsum(found), at, where_of(name)) if found else absent(entry, release)
     active = heap.plain.get(PREFIX + HTTP_ACTIVE)
     if active:
         clients = [value for series, value in active if not series.watched.get("endpoint", "").startswith(MONITORING)]
-        values["http_active"] = Known(math.fsum(clients), at, _where(PREFIX + HTTP_ACTIVE))
+        values["http_active"] = Known(math.fsum(clients), at, where_of(PREFIX + HTTP_ACTIVE))
     else:
-        values["http_active"] = absent(_ACTIVE_NAME, release)
+        values["http_active"] = absent(ACTIVE_NAME, release)
     return Counters(**values)
 
 
-def _histogram(heap: _Heap, entry: Name, role: str, release: Release | None) -> Histogram | Missing:
+def _histogram(heap: Heap, entry: Name, role: str, release: Release | None) -> Histogram | Missing:
     """Buckets added over label sets; of pipeline stages only the first, of tensor ranks the one that counted most."""
     name = PREFIX + entry.names[0]
     by_rank: dict[tuple[tuple[tuple[str, str], ...], int], dict[float, float]] = {}
     for series, value in heap.plain.get(name + "_bucket", ()):
-        if math.isnan(series.limit) or series.place.pp > 0 or not _of_role(series, role):
+        if math.isnan(series.limit) or series.place.pp > 0 or not of_role(series, role):
             continue
         bucket = by_rank.setdefault((series.group, series.place.tp), {})
-        if len(bucket) < _BUCKET_LIMIT:
+        if len(bucket) < BUCKET_LIMIT:
             bucket[series.limit] = max(value, bucket.get(series.limit, 0.0))
     best: dict[tuple[tuple[str, str], ...], tuple[float, int]] = {}
     for (group, tp), bucket in by_rank.items():
@@ -212,15 +221,16 @@ def _histogram(heap: _Heap, entry: Name, role: str, release: Release | None) -> 
     return Histogram(tuple(limits), tuple(counts), math.fsum(sums))
 
 
-def _whole(text: str) -> int:
+def whole_number(text: str) -> int:
     """A label as a whole number; 0 where it is none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 15 else 0
 
 
-def _pages(heap: _Heap) -> dict[str, float]:
+def pages_told(heap: Heap) -> dict[str, float]:
+    """The pool's pages, by a gauge or by a label."""
     found = heap.plain.get(PREFIX + NUM_PAGES)
     if found:
         return {"num_pages": min(value for _, value in found)}
     info = heap.plain.get(PREFIX + PAGES_INFO)
-    told = _whole(info[0][0].watched.get("num_pages", "")) if info else 0
+    told = whole_number(info[0][0].watched.get("num_pages", "")) if info else 0
     return {"num_pages": float(told)} if told else {}

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-import httpx
-
 from kvtui.domain.http_reading import Failure
 from kvtui.parse.redact import safe
+from kvtui.sources.client import httpx
 from kvtui.sources.daemon import DaemonWorker, StillHanging
 from kvtui.sources.http_failures import of_error, of_status
 

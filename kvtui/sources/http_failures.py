@@ -8,12 +8,11 @@ import ssl
 from collections.abc import Iterator
 from typing import Final
 
-import httpx
-
 from kvtui.domain.http_reading import Failure
 from kvtui.domain.scrape import Scrape
 from kvtui.parse.exposition import Page
 from kvtui.parse.redact import safe
+from kvtui.sources.client import httpx
 
 _CHAIN_LIMIT: Final = 12
 _NO_ROUTE: Final = frozenset((errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.EADDRNOTAVAIL))

@@ -1,4 +1,4 @@
-from kvtui.engine.history import History
+from kvtui.engine.history import THINNED, WHOLE, History
 from kvtui.engine.shift import Shift
 
 
@@ -49,3 +49,12 @@ def test_lines_that_were_written_long_ago_teach_no_zone():
     shift.seen(1.0, 500_000.0)
     shift.seen(2.0, 500_700.0)
     assert shift.seconds == 3600.0
+
+
+def test_a_day_of_pages_of_eight_ranks_takes_little_memory():
+    """Each row is some 140 bytes: a console that runs for days must not grow by what nobody looks at."""
+    history = History()
+    assert WHOLE + THINNED <= 30_000
+    for i in range(2 * WHOLE):
+        history.extend([{"at": float(i)}])
+    assert len(history.view()) <= THINNED + WHOLE + WHOLE // 4

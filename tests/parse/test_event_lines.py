@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from kvtui.domain.rank import MAIN, Rank
 from kvtui.parse.event_lines import parse_event
-from kvtui.parse.event_log import EventLog
+from kvtui.parse.event_log import Entry, EventLog
 from kvtui.parse.wording import bounds, version_in
 
 OOM = (
@@ -136,3 +138,32 @@ def test_wording_bounds_the_version():
     assert bounds("Load weight end. elapsed=3.40 s, type=X, dtype=torch.bfloat16, avail mem=6.48 GB") == ("0.5.7", "0.5.9")
     assert bounds("server_args={'model_path'") == ("0.5.19", None)
     assert bounds("hello") == (None, None)
+
+
+def test_an_event_is_made_again_only_where_more_is_said_of_it():
+    log = EventLog()
+    add(log, "KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_token_ratio: 0.5", 1.0)
+    entry = add(log, "Scheduler hit an exception: Traceback (most recent call last):", 2.0)
+    first = log.events()
+    assert all(one is other for one, other in zip(first, log.events(), strict=True))
+    for change in (
+        lambda: entry.amend(where="a.py:1 in f"),
+        lambda: entry.amend(error="ValueError: x"),
+        lambda: setattr(entry, "count", 7),
+    ):
+        before = log.events()[1]
+        change()
+        after = log.events()
+        assert after[0] is first[0]
+        assert after[1] is not before
+        assert (after[1].text, after[1].fields, after[1].count) == (entry.text, entry.fields, entry.count)
+
+
+def test_what_nothing_amends_any_more_is_kept_small_before_anybody_asks():
+    log = EventLog()
+    for number in range(1_500):
+        add(log, RETRACT.format(1 + number % 9), 10.0 * number)
+    assert sum(isinstance(thing, Entry) for thing in gc.get_objects()) <= 600
+    events = log.events()
+    assert [event.at for event in events] == [10.0 * number for number in range(1_500)]
+    assert [event.fields["retracted"] for event in events] == [1 + number % 9 for number in range(1_500)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import tracemalloc
 from collections import Counter
 
 from hypothesis import given, settings
@@ -156,3 +157,20 @@ def test_torn_and_shuffled_lines_are_read(rng, cuts):
         lines[index] = lines[index][: rng.randrange(len(lines[index]) + 1)]
     rng.shuffle(lines)
     read(lines)
+
+
+def test_reading_takes_little_more_memory_than_what_is_kept():
+    """Memory that only reading took comes back in pieces that nothing fills: it stays with the process."""
+    reader = LogReader()
+    reader.feed([line.encode() for line in BOOT])
+    reader.reading()
+    lines = [decode(n).encode() for n in range(4_000)]
+    reader.feed(lines)
+    tracemalloc.start()
+    try:
+        reading = reader.reading()
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(reading.timelines[0]) == 4_001 + 1
+    assert peak - kept < 600_000
