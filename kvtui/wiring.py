@@ -270,7 +270,7 @@ def open_feed(request: Request) -> SourceFeed:
         read_geometry(request.model)
     thresholds = request.settings.thresholds
     judge = Paced(_Analyser(request.model, thresholds))
-    return SourceFeed(open_source(request), WallClock(), judge, hold_s=thresholds.persistence_s)
+    return SourceFeed(open_source(request), WallClock(), judge.judge, hold_s=thresholds.persistence_s, at_once=judge.waiting)
 
 
 def planned(model: str, options: Mapping[str, Any]) -> Planned:

@@ -58,8 +58,9 @@ def _loads(window: Timeline) -> list[tuple[float, float]]:
 
 def _works(row: Sequence[float]) -> bool:
     _, kind, running, queued, new, cached = row
-    tokens = sum(value for value in (new, cached) if math.isfinite(value))
-    return running > 0 or queued > 0 or (kind == PREFILL and tokens > PROBE_TOKENS)
+    if running > 0 or queued > 0 or kind != PREFILL:
+        return running > 0 or queued > 0
+    return sum(value for value in (new, cached) if math.isfinite(value)) > PROBE_TOKENS
 
 
 def _rested(between: Sequence[Sequence[float]]) -> bool:

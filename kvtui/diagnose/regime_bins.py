@@ -81,11 +81,11 @@ def _usual_gap(decode: Sequence[tuple[float, ...]]) -> float:
     newest: dict[float, float] = {}
     gaps = []
     for row in decode:
-        rank = 0.0 if math.isnan(row[2]) else row[2]
+        at, rank = row[0], row[2] if row[2] == row[2] else 0.0
         if rank in newest:
-            gaps.append(max(0.0, row[0] - newest[rank]))
-        newest[rank] = row[0]
-    return sorted(gaps)[len(gaps) // 2] if gaps else 0.0
+            gaps.append(at - newest[rank])
+        newest[rank] = at
+    return max(0.0, sorted(gaps)[len(gaps) // 2]) if gaps else 0.0
 
 
 def _signals(groups: Sequence[Sequence[tuple[float, ...]]], running: tuple[float, ...]) -> tuple[Signal, ...]:
@@ -105,8 +105,14 @@ def _summed(rows: Sequence[tuple[float, ...]]) -> float:
     """Running requests of the server: the means of its ranks, added up."""
     ranks: dict[float, list[float]] = {}
     for row in rows:
-        ranks.setdefault(0.0 if math.isnan(row[2]) else row[2], []).append(min(_MOST_RUNNING, max(0.0, row[3])))
+        dp, running = row[2], row[3]
+        # A rank that differs from itself is no number; this runs for each line of the window.
+        ranks.setdefault(dp if dp == dp else 0.0, []).append(running if 0.0 <= running <= _MOST_RUNNING else _bounded(running))  # noqa: PLR0124
     return sum(sum(values) / len(values) for values in ranks.values())
+
+
+def _bounded(running: float) -> float:
+    return min(_MOST_RUNNING, max(0.0, running))
 
 
 def _step(row: tuple[float, ...]) -> float | None:

@@ -73,19 +73,16 @@ def unsettled(context: Context) -> bool:
 def _longest(window: Timeline) -> tuple[int, float, float] | None:
     """Row after the longest stall, its seconds, and the requests that ran before it."""
     at, kind, running, new = (window.column(name) for name in ("at", "kind", "running", "new_token"))
-    gaps = sorted(later - earlier for earlier, later in itertools.pairwise(at) if later >= earlier)
+    steps = [later - earlier for earlier, later in itertools.pairwise(at)]
+    gaps = sorted(step for step in steps if step >= 0)
     usual = gaps[int(0.95 * len(gaps))] if gaps else math.inf
     least = max(_SHORTEST_S, _TIMES_USUAL * usual)
     best: tuple[int, float, float] | None = None
-    before = math.nan
-    for i in range(1, len(at)):
-        if kind[i - 1] == DECODE and math.isfinite(running[i - 1]):
-            before = running[i - 1]
-        gap = at[i] - at[i - 1]
-        if new[i - 1] >= _PREFILLS_S * gap or new[i] >= _PREFILLS_S * gap:
+    for i, gap in [(i, gap) for i, gap in enumerate(steps, 1) if gap >= least]:
+        if new[i - 1] >= _PREFILLS_S * gap or new[i] >= _PREFILLS_S * gap or (best is not None and gap <= best[1]):
             continue
-        same = _KEPT * before <= running[i] <= _GROWN * before and before >= _FEWEST
-        if gap >= least and same and (best is None or gap > best[1]):
+        before = next((running[j] for j in range(i - 1, -1, -1) if kind[j] == DECODE and math.isfinite(running[j])), math.nan)
+        if _KEPT * before <= running[i] <= _GROWN * before and before >= _FEWEST:
             best = i, gap, before
     return best
 

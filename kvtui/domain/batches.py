@@ -23,6 +23,10 @@ _FEWEST: Final = 4
 """Batch lines below which no share is told."""
 
 
+Steps = Sequence[tuple[int, float, bool]]
+"""Row of a decode line, seconds of its mean step, and whether prefill came in between."""
+
+
 @dataclass(frozen=True, slots=True)
 class RankLoad:
     """One data-parallel rank over one window; units as in ``Workload``."""
@@ -79,6 +83,8 @@ class _Rows:
         """The known values of a column, of the decode lines unless said otherwise."""
         if rows is None and name in self.read:
             return self.read[name]
+        if not self.window.tells(name):
+            return []
         column = self.window.column(name)
         values = [column[i] for i in (self.decode if rows is None else rows) if math.isfinite(column[i])]
         if rows is None:
@@ -106,19 +112,23 @@ def split_ranks(window: Timeline) -> list[tuple[int, Sequence[int]]]:
     """Rows of each data-parallel rank, lowest rank first; of pipeline stages only the first, which sees every batch."""
     dps, pps = window.column("dp"), window.column("pp")
     stage = min((0.0 if math.isnan(pp) else pp for pp in set(pps)), default=0.0)
-    rows: dict[int, list[int]] = {}
+    unnamed = stage == 0.0
+    rows: dict[float, list[int]] = {}
+    # A number that differs from itself is none; this runs for each sample of the window.
     for i, (dp, pp) in enumerate(zip(dps, pps, strict=True)):
-        if (0.0 if math.isnan(pp) else pp) == stage:
-            rows.setdefault(0 if math.isnan(dp) else int(dp), []).append(i)
-    return sorted(rows.items())
+        if pp == stage or (unnamed and pp != pp):  # noqa: PLR0124
+            rows.setdefault(dp if dp == dp else 0.0, []).append(i)  # noqa: PLR0124
+    return sorted((int(dp), found) for dp, found in rows.items())
 
 
-def load_of_rank(dp: int, window: Timeline, rows: Sequence[int], pool_tokens: int | None, interval: float) -> RankLoad:
-    """The figures of one rank; ``rows`` index ``window`` and are in order, ``interval`` is the steps a decode line stands for."""
+def load_of_rank(
+    dp: int, window: Timeline, rows: Sequence[int], pool_tokens: int | None, interval: float, steps: Steps | None = None
+) -> RankLoad:
+    """One rank's figures; ``rows`` index ``window`` in order, ``interval``: steps a decode line stands for, ``steps``: of ``steps_of``."""
     kinds = window.column("kind")
     of = _Rows(window, rows, [i for i in rows if kinds[i] == DECODE], [i for i in rows if kinds[i] == PREFILL])
     times = of.known("at", rows)
-    steps = _steps(of)
+    steps = _steps(of) if steps is None else steps
     return RankLoad(
         dp=dp,
         decode_lines=len(of.decode),
@@ -151,9 +161,9 @@ def load_of_rank(dp: int, window: Timeline, rows: Sequence[int], pool_tokens: in
     )
 
 
-def covered_weight(window: Timeline, rows: Sequence[int]) -> float:
-    """Proportional to the wall time that the decode lines of one rank cover."""
-    return sum(step for _, step, _ in _steps(_Rows(window, rows, (), ())))
+def steps_of(window: Timeline, rows: Sequence[int]) -> Steps:
+    """The steps that the decode lines of one rank tell of; their seconds are proportional to the wall time that they cover."""
+    return _steps(_Rows(window, rows, (), ()))
 
 
 def mean(values: Sequence[float]) -> float:

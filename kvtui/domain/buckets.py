@@ -11,7 +11,7 @@ import bisect
 import itertools
 import math
 import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -95,10 +95,7 @@ def bucket(xs: Sequence[float], ys: Sequence[float], start: float, stop: float, 
     """
     if columns < 1 or not start < stop or not (math.isfinite(start) and math.isfinite(stop)):
         raise ValueError("a chart has at least one column and a stretch of time")
-    # As is_usable, written out: this runs for each sample of each row, each second.
-    inside = [(x, y) for x, y in zip(xs, ys, strict=True) if start <= x <= stop and -FARTHEST <= y <= FARTHEST and abs(x) <= FARTHEST]
-    inside.sort(key=operator.itemgetter(0))
-    places, values = [x for x, _ in inside], [y for _, y in inside]
+    places, values = _inside(xs, ys, start, stop)
     count = [0] * columns
     low, high, mean = [math.nan] * columns, [math.nan] * columns, [math.nan] * columns
     low_at, high_at = [math.nan] * columns, [math.nan] * columns
@@ -114,6 +111,19 @@ def bucket(xs: Sequence[float], ys: Sequence[float], start: float, stop: float, 
             low_at[i], high_at[i] = places[here + part.index(low[i])], places[here + part.index(high[i])]
         here = after
     return Buckets(start, stop, tuple(count), tuple(low), tuple(high), tuple(mean), tuple(low_at), tuple(high_at))
+
+
+def _inside(xs: Sequence[float], ys: Sequence[float], start: float, stop: float) -> tuple[Sequence[float], Sequence[float]]:
+    """The points from ``start`` to ``stop`` in order, without those that cannot be drawn."""
+    if len(xs) == len(ys) and all(map(operator.le, xs, itertools.islice(xs, 1, None))) and not any(map(math.isnan, xs[:1])):
+        # In order, as nearly always: then the ends alone have to be looked for.
+        low, high = bisect.bisect_left(xs, max(start, -FARTHEST)), bisect.bisect_right(xs, min(stop, FARTHEST))
+        part = ys[low:high]
+        if not part or (not any(map(math.isnan, part)) and min(part) >= -FARTHEST and max(part) <= FARTHEST):
+            return xs[low:high], part
+    inside = [(x, y) for x, y in zip(xs, ys, strict=True) if start <= x <= stop and -FARTHEST <= y <= FARTHEST and abs(x) <= FARTHEST]
+    inside.sort(key=operator.itemgetter(0))
+    return [x for x, _ in inside], [y for _, y in inside]
 
 
 def runs(buckets: Buckets, gap: float) -> tuple[Run, ...]:
@@ -157,6 +167,8 @@ def over_ranks(timeline: Timeline, places: Axis, name: str, gap: float, how: Fol
     Each rank counts with its newest value, unless that is more than ``gap`` old. Pipeline stages
     print the same requests again: only the first counts.
     """
+    if not timeline.tells(name):
+        return [], []
     values, ranks, stages = timeline.column(name), timeline.column("dp"), timeline.column("pp")
     if len(set(ranks)) <= 1 and len(set(stages)) <= 1:
         told = [(x, y) for x, y in zip(places.at, values, strict=True) if -FARTHEST <= y <= FARTHEST and abs(x) <= FARTHEST]
@@ -166,6 +178,7 @@ def over_ranks(timeline: Timeline, places: Axis, name: str, gap: float, how: Fol
     seen: dict[float, float] = {}
     fresh = math.inf
     """Up to here no rank's newest value is too old."""
+    together = _FOLDS[how]
     xs, ys = [], []
     for x, y, rank, here in zip(places.at, values, ranks, stages, strict=True):
         # As is_usable, written out: this runs for each sample of each signal.
@@ -173,20 +186,25 @@ def over_ranks(timeline: Timeline, places: Axis, name: str, gap: float, how: Fol
             continue
         number = rank if rank >= 0 else 0.0
         newest[number], seen[number] = y, x
-        fresh = min(fresh, x + gap)
+        if x + gap < fresh:  # noqa: PLR1730 (a call for each sample)
+            fresh = x + gap
         if x > fresh:
             fresh = min(seen.values()) + gap
         xs.append(x)
-        ys.append(fold(newest.values() if x <= fresh else [v for n, v in newest.items() if x - seen[n] <= gap], how))
+        ys.append(together(newest.values() if x <= fresh else [v for n, v in newest.items() if x - seen[n] <= gap]))
     return xs, ys
 
 
 def fold(values: Collection[float], how: Fold) -> float:
     """The values of several ranks as one; of a single one it is that."""
-    if how == "max":
-        return max(values)
-    total = math.fsum(values)
-    return total / len(values) if how == "mean" else total
+    return _FOLDS[how](values)
+
+
+def _mean(values: Collection[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+_FOLDS: Final[Mapping[Fold, Callable[[Collection[float]], float]]] = {"sum": math.fsum, "max": max, "mean": _mean}
 
 
 def stacked(below: tuple[list[float], list[float]], above: tuple[list[float], list[float]]) -> tuple[list[float], list[float]]:
@@ -197,7 +215,8 @@ def stacked(below: tuple[list[float], list[float]], above: tuple[list[float], li
         while i < len(above[0]) and above[0][i] <= x:
             raised = above[1][i]
             i += 1
-        if is_usable(x, y + raised):
+        # As is_usable, written out: this runs for each sample of a chart.
+        if -FARTHEST <= y + raised <= FARTHEST and -FARTHEST <= x <= FARTHEST:
             xs.append(x)
             ys.append(y + raised)
     return xs, ys

@@ -92,6 +92,8 @@ class RateMeter:
         self._last: dict[Key, float] = {}
         self._grown: dict[Key, float] = {}
         self._marks: deque[_Mark] = deque()
+        self._bases: dict[float, _Mark] = {}
+        """The mark at which each window up to the newest mark begins."""
         self.reset_at: float | None = None
 
     def push(self, scrape: Scrape) -> Rates:
@@ -99,7 +101,7 @@ class RateMeter:
         if self._marks and scrape.at <= self._marks[-1].at:
             if scrape.at < self._marks[-1].at - 1:
                 # The clock was set back: nothing before can be compared with what comes.
-                self._marks.clear()
+                self._clear_marks()
                 self._last.clear()
                 return self.push(scrape)
             return self._rates(scrape)
@@ -113,7 +115,11 @@ class RateMeter:
             self.reset_at = at
         self._last = {}
         self._grown = {}
+        self._clear_marks()
+
+    def _clear_marks(self) -> None:
         self._marks.clear()
+        self._bases.clear()
 
     def _count(self, scrape: Scrape) -> None:
         found = _counters(scrape)
@@ -129,6 +135,15 @@ class RateMeter:
         self._marks.append(_Mark(scrape.at, MappingProxyType(dict(self._grown))))
         while len(self._marks) > 2 and scrape.at - self._marks[0].at > KEPT_S:
             self._marks.popleft()
+        self._bases.clear()
+
+    def _base(self, window: float) -> _Mark:
+        """The newest mark that lies ``window`` seconds before the newest of all, or the oldest; there are at least two."""
+        if window not in self._bases:
+            newest = self._marks[-1]
+            old = (mark for mark in reversed(self._marks) if mark is not newest and newest.at - mark.at >= window - _TOLERANCE)
+            self._bases[window] = next(old, self._marks[0])
+        return self._bases[window]
 
     def _growth(self, key: Key, window: float) -> tuple[float, float] | None:
         """Growth and seconds over about ``window`` seconds up to the newest mark."""
@@ -137,13 +152,7 @@ class RateMeter:
         newest = self._marks[-1]
         if key not in newest.grown:
             return None
-        base = self._marks[-2]
-        for mark in reversed(self._marks):
-            if mark is newest:
-                continue
-            base = mark
-            if newest.at - mark.at >= window - _TOLERANCE:
-                break
+        base = self._base(window)
         return newest.grown[key] - base.grown.get(key, 0.0), newest.at - base.at
 
     def _rate(self, keys: tuple[Key, ...], window: float, detail: str, scale: float = 1.0) -> Reading[float]:

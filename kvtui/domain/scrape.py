@@ -198,7 +198,11 @@ class Scrape:
 
     def row(self, key: tuple[str, int, int]) -> RankRow | None:
         """The row of that key, if the page has it."""
-        return next((row for row in self.ranks if row.key == key), None)
+        engine, dp, pp = key
+        for row in self.ranks:
+            if row.dp == dp and row.pp == pp and row.engine_type == engine:
+                return row
+        return None
 
     def stage_rows(self) -> tuple[RankRow, ...]:
         """One row a data-parallel rank of the shown role: the first pipeline stage, which sees every batch."""

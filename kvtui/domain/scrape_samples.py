@@ -75,7 +75,8 @@ class SampleFeed:
             self._ticked.clear()
         telling = frozenset(key for key, seen in self._ticked.items() if sum(seen) >= _TELLING * len(seen))
         rows = rows_between(before, scrape, telling)
-        grown = [_growth(before.row(row.key), row, name) for row in scrape.stage_rows() for name in _PASSES] if before is not None else []
+        pairs = [(before.row(row.key), row) for row in scrape.stage_rows()] if before is not None else []
+        grown = [_growth(old, row, name) for old, row in pairs for name in _PASSES]
         self._passes.append((sum(steps for steps in grown if steps), sum(row["kind"] == DECODE for row in rows)))
         return rows
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kvtui.domain.batches import RankLoad, covered_weight, load_of_rank, split_ranks
+from kvtui.domain.batches import RankLoad, Steps, load_of_rank, split_ranks, steps_of
 from kvtui.domain.events import Event
 from kvtui.domain.prompts import Prompts, prompts_of
 from kvtui.domain.reading import Known, Missing, Reading, Where
@@ -106,8 +106,9 @@ def observe(
     ranks = split_ranks(window)
     first, last = _ends(window)
     span = last - first if first is not None and last is not None else None
-    interval = decode_interval if decode_interval is not None and decode_interval > 0 else _guess_interval(window, ranks, span)
-    loads = tuple(load_of_rank(dp, window, rows, pool_tokens, interval) for dp, rows in ranks)
+    steps = [steps_of(window, rows) for _, rows in ranks]
+    interval = decode_interval if decode_interval is not None and decode_interval > 0 else _guess_interval(steps, span)
+    loads = tuple(load_of_rank(dp, window, rows, pool_tokens, interval, told) for (dp, rows), told in zip(ranks, steps, strict=True))
     prompts = prompts_of(window, ranks, chunk, longest)
     retract = once_a_group([event for event in events if event.kind == "retract" and _within(event, window, first)])
     retractions = sum(event.count for event in retract)
@@ -155,12 +156,12 @@ def _ends(window: Timeline) -> tuple[float | None, float | None]:
     return (min(times), max(times)) if times else (None, None)
 
 
-def _guess_interval(window: Timeline, ranks: Sequence[tuple[int, Sequence[int]]], span: float | None) -> float:
+def _guess_interval(ranks: Sequence[Steps], span: float | None) -> float:
     """Steps a decode line stands for, where no setting tells: wall time over the steps seen, at most the default.
 
     A server that idles in between makes the quotient too large, hence the bound.
     """
-    covered = max((covered_weight(window, rows) for _, rows in ranks), default=0.0)
+    covered = max((sum(step for _, step, _ in steps) for steps in ranks), default=0.0)
     if span is None or span < 5 or covered <= 0:
         return float(DECODE_INTERVAL)
     return max(1.0, min(float(DECODE_INTERVAL), span / covered))

@@ -19,12 +19,23 @@ class SourceFeed:
     A frame equal in content to the last one is not analysed again: a finished log costs nothing.
     """
 
-    def __init__(self, source: Source, clock: Clock, analyse: Callable[[Frame], Analysis], *, hold_s: float = HOLD_S) -> None:
-        """``hold_s``: seconds that a finding on a running server must last before it is shown."""
+    def __init__(
+        self,
+        source: Source,
+        clock: Clock,
+        analyse: Callable[[Frame], Analysis],
+        *,
+        hold_s: float = HOLD_S,
+        at_once: Callable[[Frame], Analysis | None] | None = None,
+    ) -> None:
+        """``hold_s``: seconds that a finding on a running server must last before it is shown.
+
+        ``at_once``: a quick look, asked first with each frame; it gives the analysis, or None where ``analyse`` is to make it.
+        """
         self._hold_s = hold_s
         self._source = source
         self._clock = clock
-        self._analyse = analyse
+        self._analyse, self._at_once = analyse, at_once
         self._last: Frame | None = None
         self._least = 0.0
         self._poked = asyncio.Event()
@@ -42,8 +53,9 @@ class SourceFeed:
                 self._last = frame
                 continue
             self._last = frame
+            quick = self._at_once(frame) if self._at_once is not None else None
             # A long log takes tens of milliseconds to judge: keys must not wait for it.
-            return self._steadied(await asyncio.to_thread(self._analyse, frame))
+            return self._steadied(quick if quick is not None else await asyncio.to_thread(self._analyse, frame))
 
     def _steadied(self, analysis: Analysis) -> Analysis:
         """The verdicts of a server that runs, held until they last; a finished log is judged over its own span."""

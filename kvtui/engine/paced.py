@@ -43,10 +43,22 @@ class Paced:
 
     def __call__(self, frame: Frame) -> Analysis:
         """The analysis of a frame; raises what ``judge`` raises."""
+        return self.waiting(frame) or self.judge(frame)
+
+    def waiting(self, frame: Frame) -> Analysis | None:
+        """The last judgement with the readings of a frame, which takes no time; None where it has to be judged, by ``judge``.
+
+        Asked once for each frame.
+        """
         last = self._last
         self._begun = frame.now if self._turns.turned(frame) else self._begun
         if last is not None and self._may_wait(last.frame, frame):
             return replace(last, frame=frame, ledgers=_parts(last, frame))
+        return None
+
+    def judge(self, frame: Frame) -> Analysis:
+        """A new judgement of a frame that may not wait."""
+        last = self._last
         if last is None or last.frame.start != frame.start or (_rests(last.frame) and not _rests(frame)):
             self._begun = frame.now
         self._last = self._judge(frame)

@@ -112,7 +112,7 @@ class OptionContext:
         """The interconnect as given, else as the log's own all-reduce line tells it."""
         if self.interconnect is not None:
             return self.interconnect
-        return "pcie" if any("PCIe-only" in event.text for event in self.events) else None
+        return "pcie" if any(event.kind != "retract" and "PCIe-only" in event.text for event in self.events) else None
 
     @property
     def curve(self) -> Curve:

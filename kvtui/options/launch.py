@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from kvtui.domain.boot import Boot, Scalar
@@ -92,12 +93,18 @@ def _today(boot: Boot | None) -> tuple[list[str], str]:
     if boot is None:
         return [], ""
     if boot.launch_command:
-        text = boot.launch_command[:_LONGEST]
-        try:
-            return shlex.split(text), "the command in the log"
-        except ValueError:
-            return text.split(), "the command in the log; its quotes are uneven, so check them"
+        words, basis = _taken_apart(boot.launch_command[:_LONGEST])
+        return list(words), basis
     return _from_settings(boot)
+
+
+@lru_cache(maxsize=4)
+def _taken_apart(text: str) -> tuple[tuple[str, ...], str]:
+    """Words of a command; every plan and every lever asks for those of the same one."""
+    try:
+        return tuple(shlex.split(text)), "the command in the log"
+    except ValueError:
+        return tuple(text.split()), "the command in the log; its quotes are uneven, so check them"
 
 
 def _from_settings(boot: Boot) -> tuple[list[str], str]:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kvtui.domain.buckets import Fold, Point, bucket, stacked
+from kvtui.domain.events import Event
 from kvtui.domain.frame import Analysis
-from kvtui.present.history import History, retractions
+from kvtui.present.history import BACK, History, retractions, retractions_of
 from kvtui.present.plot import Mark, Series
 from kvtui.present.state import ViewState
 
@@ -35,6 +36,16 @@ MARKS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Returned:
+    """The retractions from the begin of a stretch on, as ``history.retractions`` gives them."""
+
+    events: tuple[Event, ...]
+    """Of the frame that they were taken from."""
+    xs: list[float]
+    ys: list[float]
+
+
+@dataclass(frozen=True, slots=True)
 class Courses:
     """The courses of one stretch of time; numbers are read from ``told``, which grows until the next column."""
 
@@ -52,6 +63,10 @@ class Courses:
     retracted: tuple[float, ...]
     """Requests that were put back a column."""
     marks: tuple[Mark, ...]
+    returned: Returned
+    """Grows with what comes, as ``told`` does."""
+    highs: tuple[float | None, ...]
+    """The largest value of each of the strokes."""
 
     def spark(self, name: str) -> tuple[float, ...]:
         """A signal's course."""
@@ -69,25 +84,49 @@ class Courses:
 def courses(state: ViewState, told: History, columns: int, before: Courses | None = None) -> Courses:
     """The courses of a stretch; those of ``before``, where it is the same stretch."""
     if before is not None and before.columns == columns and _same(before.told, told):
-        return replace(before, told=told)
+        return replace(before, told=told, returned=_returned(state.analysis, told, before.returned))
     points = {name: told.points(name, how) for name, how in SIGNALS.items()}
     hits = told.hit_columns(columns) if told.hit_share() is not None else ()
-    xs, ys = retractions(state.analysis, told.kind, told.start)
+    returned = _returned(state.analysis, told)
+    load = _strokes(told, points["running"], points["queued"])
     return Courses(
         told=told,
         columns=columns,
         samples=len(told.timeline),
         sparks={name: told.spark(found, columns) for name, found in points.items() if found[0]},
         hits=hits,
-        load=_strokes(told, points["running"], points["queued"]),
-        retracted=bucket(xs, ys, told.start, told.stop, columns).total,
-        marks=retraction_marks(state.analysis, told),
+        load=load,
+        retracted=bucket(returned.xs, returned.ys, told.start, told.stop, columns).total,
+        marks=_marks(returned.xs, told),
+        returned=returned,
+        highs=tuple(series.high for series in load),
     )
+
+
+def _returned(analysis: Analysis, told: History, before: Returned | None = None) -> Returned:
+    """The retractions; where only further events came since ``before``, a log's or a page's, only those are looked at."""
+    events = analysis.frame.events
+    if before is not None and events[: len(before.events)] == before.events:
+        fresh = [event for event in events[len(before.events) :] if event.kind == "retract"]
+        # Whatever lies before an event that is old is not looked at: not even what was taken before.
+        if all(_place(event, told) >= told.start - BACK for event in fresh):
+            xs, ys = retractions_of(fresh, told.kind, told.start)
+            return Returned(events, before.xs + xs, before.ys + ys)
+    return Returned(events, *retractions(analysis, told.kind, told.start))
+
+
+def _place(event: Event, told: History) -> float:
+    at = event.at if told.kind == "time" else float(event.line)
+    return math.inf if at is None or not math.isfinite(at) else at
 
 
 def retraction_marks(analysis: Analysis, told: History) -> tuple[Mark, ...]:
     """The newest retractions of a stretch, for its chart."""
-    seen = [x for x in retractions(analysis, told.kind, told.start)[0] if told.start <= x <= told.stop]
+    return _marks(retractions(analysis, told.kind, told.start)[0], told)
+
+
+def _marks(xs: list[float], told: History) -> tuple[Mark, ...]:
+    seen = [x for x in xs if told.start <= x <= told.stop]
     return tuple(Mark(x, "▼", "warn") for x in seen[-MARKS:])
 
 

@@ -6,6 +6,7 @@ A working object of the panes with charts: it is made from the timeline, read, a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -213,8 +214,13 @@ def _stop(ends: tuple[float, float], cursor: float | None, span: float | None) -
 
 def retractions(analysis: Analysis, kind: AxisKind, start: float = -math.inf) -> tuple[list[float], list[float]]:
     """Positions of the retraction events from ``start`` on, in order, and how many requests each put back."""
+    return retractions_of(analysis.frame.events, kind, start)
+
+
+def retractions_of(events: Sequence[Event], kind: AxisKind, start: float = -math.inf) -> tuple[list[float], list[float]]:
+    """The same of these events."""
     xs, ys = [], []
-    for event in reversed(analysis.frame.events):
+    for event in reversed(events):
         if event.kind == "retract":
             at = event.at if kind == "time" else float(event.line)
             if at is None or not math.isfinite(at):

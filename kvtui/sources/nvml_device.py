@@ -12,10 +12,12 @@ from kvtui.domain.gpu import Clocks, Gpu, GpuMemory, GpuProcess, MemoryErrors, M
 from kvtui.domain.reading import Known, Missing, Reading, Where
 from kvtui.parse.procfs import numa_node, sysfs_address
 from kvtui.sources.nvml_calls import LOST, NOT_SUPPORTED, Asker, count, label, mapped
+from kvtui.sources.nvml_lists import active_links, processes_of
 
 _SLOW_EVERY: Final = 10.0
-"""Seconds between two readings of link, ECC and remapped rows."""
-_NO_INSTANCE: Final = 0xFFFFFFFF
+"""Seconds between two readings of link, ECC, remapped rows, and of the processes of a GPU whose memory does not move."""
+_LINKS_EVERY: Final = 60.0
+"""Seconds between two counts of NVLinks, which are a call each and tell how the machine is built."""
 _NO_RESERVED: Final = Missing("this driver does not tell reserved memory apart from used")
 UNIFIED: Final = Missing("this GPU has no memory of its own (unified memory, as on GB10 and Jetson): host memory is what counts")
 _MIG_SLOTS: Final = 16
@@ -50,6 +52,15 @@ class _Slow:
     replays: Reading[int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The processes, and the memory that was in use when they were listed."""
+
+    at: float
+    used: int
+    processes: Reading[tuple[GpuProcess, ...]]
+
+
 class Device:
     """A GPU of the driver's list; blocking, for the worker's thread only."""
 
@@ -60,6 +71,8 @@ class Device:
         self._fixed: _Fixed | None = None
         self._slow: _Slow | None = None
         self._traffic: tuple[Reading[int], Reading[int]] = (Missing("not measured yet"), Missing("not measured yet"))
+        self._listed: _Listed | None = None
+        self._counted: tuple[float, Known[int] | Missing] | None = None
 
     def read(self, at: float, *, traffic: bool) -> tuple[Gpu, frozenset[int]]:
         """The GPU now, and the codes of the calls that failed.
@@ -94,7 +107,7 @@ class Device:
             bus_id=fixed.bus_id,
             memory=memory,
             unified=unified,
-            processes=_processes(asker, handle),
+            processes=self._processes(asker, memory),
             utilisation=mapped(busy, lambda pair: pair[0]),
             memory_busy=mapped(busy, lambda pair: pair[1]),
             power=asker.ask(lambda milli: count(milli) / 1000, "nvmlDeviceGetPowerUsage", handle),
@@ -121,6 +134,19 @@ class Device:
             mig=slow.mig,
             instances=_instances(asker, handle) if split else (),
         )
+
+    def _processes(self, asker: Asker, memory: Reading[GpuMemory]) -> Reading[tuple[GpuProcess, ...]]:
+        """The processes; those of the last list while the memory in use is the same to the byte, for ten seconds at most.
+
+        Six calls make a list, more than all else that is asked each time, and a process that comes, goes or grows moves what is in use.
+        """
+        used = memory.value.used if isinstance(memory, Known) else None
+        before = self._listed
+        if before is not None and used == before.used and 0 <= asker.at - before.at < _SLOW_EVERY:
+            return before.processes
+        found = processes_of(asker, self._handle)
+        self._listed = _Listed(asker.at, used, found) if used is not None and isinstance(found, Known) else None
+        return found
 
     def _gone(self, reason: Missing) -> Gpu:
         """All that is still known of a GPU that is lost."""
@@ -152,13 +178,19 @@ class Device:
         return _Slow(
             at=asker.at,
             power_limit=asker.ask(lambda milli: count(milli) / 1000, "nvmlDeviceGetEnforcedPowerLimit", handle),
-            nvlinks=_nvlinks(asker, handle),
+            nvlinks=self._links(asker),
             errors=_errors(asker, handle),
             mig=asker.ask(lambda modes: modes[0] == 1, "nvmlDeviceGetMigMode", handle),
             generation=self._ask(asker, "nvmlDeviceGetCurrPcieLinkGeneration"),
             width=self._ask(asker, "nvmlDeviceGetCurrPcieLinkWidth"),
             replays=self._ask(asker, "nvmlDeviceGetPcieReplayCounter"),
         )
+
+    def _links(self, asker: Asker) -> Known[int] | Missing:
+        before = self._counted
+        if before is None or not 0 <= asker.at - before[0] < _LINKS_EVERY:
+            before = self._counted = (asker.at, active_links(asker, self._handle))
+        return before[1]
 
     def _numa(self, bus_id: Reading[str], at: float) -> Known[int] | Missing:
         if isinstance(bus_id, Missing):
@@ -218,43 +250,6 @@ def _memory(asker: Asker, handle: object) -> tuple[Reading[GpuMemory], bool]:
     if isinstance(found, Known) and found.value.total == 0:
         return UNIFIED, True
     return found, False
-
-
-def _processes(asker: Asker, handle: object) -> Reading[tuple[GpuProcess, ...]]:
-    """Compute, graphics and MPS processes; one that is in several lists once."""
-    names = ("Compute", "Graphics", "MPSCompute")
-    lists = [asker.ask(list, f"nvmlDeviceGet{name}RunningProcesses", handle) for name in names]
-    if isinstance(lists[0], Missing):
-        return lists[0]
-    merged: dict[tuple[int, int | None], GpuProcess] = {}
-    for found in lists:
-        for entry in found.value if isinstance(found, Known) else ():
-            instance = None if entry.gpuInstanceId in {_NO_INSTANCE, None} else int(entry.gpuInstanceId)
-            key = (int(entry.pid), instance)
-            size = entry.usedGpuMemory
-            memory = (
-                Missing("the driver does not tell this process' memory (container, or no permission)")
-                if size is None
-                else Known(int(size), asker.at, Where("nvml", "usedGpuMemory"))
-            )
-            before = merged.get(key)
-            if before is None or (isinstance(before.memory, Missing) and isinstance(memory, Known)):
-                merged[key] = GpuProcess(key[0], memory, instance)
-    return Known(tuple(merged.values()), asker.at, Where("nvml", "running processes"))
-
-
-def _nvlinks(asker: Asker, handle: object) -> Known[int] | Missing:
-    """Active links; a GPU without NVLink does not support the call."""
-    own = Asker(asker.at)
-    active = 0
-    for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
-        state = own.ask(int, "nvmlDeviceGetNvLinkState", handle, link)
-        if isinstance(state, Missing):
-            if link == 0 and NOT_SUPPORTED not in own.codes:
-                return state
-            break
-        active += state.value == 1
-    return Known(active, asker.at, Where("nvml", "nvmlDeviceGetNvLinkState"))
 
 
 def _errors(asker: Asker, handle: object) -> MemoryErrors:

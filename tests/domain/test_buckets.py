@@ -7,7 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtui.domain.buckets import FARTHEST, Axis, axis, bridged, bucket, newest_before, over_ranks, reach, runs, stacked, window, within
+from kvtui.domain import buckets
+from kvtui.domain.buckets import (
+    FARTHEST,
+    Axis,
+    axis,
+    bridged,
+    bucket,
+    is_usable,
+    newest_before,
+    over_ranks,
+    reach,
+    runs,
+    stacked,
+    window,
+    within,
+)
 from kvtui.domain.samples import DECODE, SampleStore
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
@@ -133,3 +148,22 @@ def test_newest_before_a_moment():
 def test_stacked_holds_the_newest_of_what_is_above():
     assert stacked(([1, 2, 3], [10, 10, 20]), ([1, 3], [5, 6])) == ([1, 2, 3], [15, 15, 26])
     assert stacked(([1], [10]), ([], [])) == ([], [])
+
+
+POINTS = st.lists(st.tuples(st.one_of(st.integers(-5, 105), st.floats()), st.one_of(st.integers(-5, 5), st.floats())), max_size=40)
+
+
+@given(POINTS, st.booleans())
+def test_points_in_order_are_found_as_those_in_none(points, in_order):
+    points = sorted(points, key=lambda point: point[0]) if in_order else points
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    one_by_one = [(x, y) for x, y in points if 0 <= x <= 100 and is_usable(x, y)]
+    places, values = buckets._inside(xs, ys, 0, 100)
+    assert list(zip(places, values, strict=True)) == sorted(one_by_one, key=lambda point: point[0])
+
+
+def test_a_column_that_no_sample_tells_has_no_points():
+    timeline = store({"at": 1.0, "running": 4.0})
+    places = Axis("time", timeline.column("at"))
+    assert over_ranks(timeline, places, "swa_usage", 15.0) == ([], [])
+    assert over_ranks(timeline, places, "running", 15.0) == ([1.0], [4.0])

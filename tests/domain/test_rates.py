@@ -1,6 +1,8 @@
 """Counters to rates: windows, restarts, half pages, set clocks."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from metric_pages import load, rank_labels, scrape, series
 
 from kvtui.domain.rates import RateMeter
@@ -143,3 +145,20 @@ def test_graph_share_and_idle_share():
     rates = meter.push(page(10, extra=passes(90, 10, 2.5)))
     assert rates.graph_share.value == 0.9
     assert rates.ranks[0].idle_share == Known(0.25, 10, rates.ranks[0].idle_share.where)
+
+
+@given(st.lists(st.floats(0.01, 9), min_size=1, max_size=40), st.lists(st.sampled_from([1.0, 10.0, 60.0]), min_size=1, max_size=4))
+def test_a_window_begins_where_a_walk_back_from_the_newest_page_ends(gaps, windows):
+    meter, at = RateMeter(), 1_000.0
+    meter.push(page(at))
+    for gap in gaps:
+        at += gap
+        meter.push(page(at))
+        marks = list(meter._marks)
+        for window in windows:
+            walk = marks[-2]
+            for mark in reversed(marks[:-1]):
+                walk = mark
+                if marks[-1].at - mark.at >= window - 1e-6:
+                    break
+            assert meter._base(window) is walk

@@ -1,5 +1,6 @@
 """The feed: what is handed on, what is not, and verdicts that do not flap."""
 
+import threading
 from dataclasses import replace
 
 from engine_fakes import Clock, Hand
@@ -84,3 +85,25 @@ async def test_the_history_of_one_start_does_not_go_on_in_the_next():
 async def test_a_finished_log_has_no_history_of_its_own():
     feed = SourceFeed(Hand(frame_of(log("founding_a.log"))), Clock(), analyse)
     assert (await feed.next()).periods == ()
+
+
+async def test_what_needs_no_judgement_needs_no_thread():
+    running = frames(4)
+    ready = {1: "quick", 3: "quick"}
+    here, threads = threading.get_ident(), []
+
+    def judged(frame):
+        threads.append(threading.get_ident())
+        return analyse(frame)
+
+    def at_once(frame):
+        number = running.index(frame)
+        return replace(analyse(frame), notes=(ready[number],)) if number in ready else None
+
+    clock = Clock()
+    clock.sleep = _no_wait
+    feed = SourceFeed(Hand(*running), clock, judged, at_once=at_once)
+    told = [await feed.next() for _ in range(4)]
+    assert [analysis.notes == ("quick",) for analysis in told] == [False, True, False, True]
+    assert len(threads) == 2
+    assert here not in threads

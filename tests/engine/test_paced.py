@@ -104,3 +104,16 @@ def test_a_server_that_comes_to_rest_or_to_work_is_judged_at_once_and_then_close
     for second in range(100, 110):
         paced(resting(second, None))
     assert len(judge.frames) == 10
+
+
+def test_a_frame_that_may_wait_is_told_from_one_that_has_to_be_judged():
+    judge = Judge()
+    paced, now = after_the_first_minute(judge)
+    waited = []
+    for second in range(40):
+        quick = paced.waiting(frame(now + second))
+        waited.append(quick is not None)
+        analysis = quick if quick is not None else paced.judge(frame(now + second))
+        assert analysis.frame.now == b.NOW + now + second
+    assert len(judge.frames) == waited.count(False)
+    assert 3 <= len(judge.frames) <= 5

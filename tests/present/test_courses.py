@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kvtui.domain.buckets import Axis, newest_before
 from kvtui.domain.events import Event
 from kvtui.domain.samples import DECODE, PREFILL, SampleStore
+from kvtui.present import courses
 from kvtui.present import history as histories
 from kvtui.present.history import History
 from kvtui.present.server import server_model
@@ -88,6 +89,43 @@ def test_another_width_another_store_and_a_cursor_are_drawn_anew():
     assert server_model(scrubbed, *SIZE, before=model.courses) == server_model(scrubbed, *SIZE)
     other = Server(ranks=2).run(300)
     assert server_model(other.state(), *SIZE, before=model.courses) == server_model(other.state(), *SIZE)
+
+
+def test_retractions_of_every_kind_are_counted_as_they_stand():
+    server = Server().run(STRETCH_S)
+    for _ in range(3):
+        server.retract()
+        server.run(1)
+    model = server_model(server.state(), *SIZE)
+    changes = (
+        lambda events: (*events, Event("ready", server.now, 0, "up")),
+        lambda events: (*events[:-1], replace(events[-1], count=9)),
+        lambda events: (*events, Event("retract", server.now - 2 * STRETCH_S, 0, "a stamp that goes far back")),
+        lambda events: (*events, Event("retract", server.now, 0, "after it")),
+        lambda events: events[2:],
+        lambda _events: (),
+    )
+    for change in changes:
+        server.events = change(server.events)
+        model = server_model(server.state(), *SIZE, before=model.courses)
+        assert model == server_model(server.state(), *SIZE)
+    server.retract()
+    seen = server_model(server.state(), *SIZE, before=model.courses)
+    assert seen == server_model(server.state(), *SIZE) != model
+
+
+def test_only_what_came_is_looked_at(monkeypatch):
+    server = Server().run(STRETCH_S + 60)
+    for _ in range(50):
+        server.retract()
+    model = server_model(server.state(), *SIZE)
+    looked = []
+    plain = courses.retractions_of
+    monkeypatch.setattr(courses, "retractions_of", lambda events, *rest: looked.append(len(events)) or plain(events, *rest))
+    monkeypatch.setattr(courses, "retractions", None)
+    server.retract()
+    server_model(server.state(), *SIZE, before=model.courses)
+    assert looked == [1]
 
 
 def test_what_a_server_begins_to_say_is_shown_before_the_next_column():

@@ -348,3 +348,37 @@ async def test_a_hung_nvidia_smi_is_killed(clock, driver, tmp_path, monkeypatch)
     assert "the driver hangs" in reading.health.reason
     assert not alive(int((tmp_path / "nvidia-smi.pid").read_text()))
     await source.close()
+
+
+async def test_processes_are_listed_again_where_the_memory_in_use_moves_and_now_and_then(source, driver, clock):
+    driver.put({"0.used": 700, "0.proc.0": "42 600"})
+
+    async def pids(later):
+        clock.at += later
+        return [process.pid for process in (await one(source)).processes.value]
+
+    assert await pids(0) == [42]
+    driver.put({"0.proc.0": "43 600"})
+    assert await pids(2) == [42], "six calls for what has not moved"
+    driver.put({"0.used": 701})
+    assert await pids(2) == [43]
+    driver.put({"0.proc.0": "44 600"})
+    assert await pids(8) == [43]
+    assert await pids(2) == [44], "an exchange to the byte shows within ten seconds"
+    driver.put({"0.used": 800, "fail.nvmlDeviceGetComputeRunningProcesses_v3": 4})
+    clock.at += 1
+    assert "no permission" in (await one(source)).processes.reason
+    driver.put({"fail.nvmlDeviceGetComputeRunningProcesses_v3": None})
+    assert await pids(1) == [44], "a list that failed is asked for again at once"
+    await source.close()
+
+
+async def test_links_are_counted_once_a_minute(source, driver, clock):
+    driver.put({"0.nvlinks": 4, "0.nvlinks_up": 4})
+    assert (await one(source)).nvlinks.value == 4
+    driver.put({"0.nvlinks_up": 3})
+    clock.at += 50
+    assert (await one(source)).nvlinks.value == 4
+    clock.at += 11
+    assert (await one(source)).nvlinks.value == 3
+    await source.close()

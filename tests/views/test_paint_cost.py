@@ -10,6 +10,7 @@ from textual.app import App
 from kvtui.app import BLURRED, KvtuiApp
 from kvtui.domain.frame import SourceHealth
 from kvtui.domain.samples import DECODE, SampleStore
+from kvtui.present import verdict
 
 BUDGETS = {(80, 24): 700, (120, 40): 1300, (200, 60): 2500}
 """Bytes a second on a steady server by size: DESIGN.md section 6 allows 4 KB at 120×40, a synthetic server costs less."""
@@ -108,3 +109,22 @@ async def test_a_terminal_without_the_focus_is_painted_less_often(written):
         app.on_app_focus()
         await pilot.pause()
         assert sum(written) > 0
+
+
+async def test_verdicts_that_stand_are_fitted_into_the_strip_once(monkeypatch):
+    fitted = []
+    plain = verdict.strip
+    monkeypatch.setattr(verdict, "strip", lambda *given: fitted.append(1) or plain(*given))
+    app, feed = console()
+    ticking = Ticking()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await painted(app, feed, pilot, ticking.analysis(0))
+        fitted.clear()
+        for number in range(1, 4):
+            await painted(app, feed, pilot, ticking.analysis(number))
+        assert not fitted
+        first, *rest = ticking.first.findings
+        told = replace(ticking.analysis(4), findings=(replace(first, title="Another title", sentence="It says so."), *rest))
+        await painted(app, feed, pilot, told)
+        assert fitted
+        assert "Another title" in "".join(span.text for line in app.screen.query_one("#strip").rows for span in line)

@@ -65,9 +65,10 @@ def _pictures() -> tuple[Picture, ...]:
 def _gaps(context: Context) -> Evidence | None:
     """The GPU idles between steps although requests run."""
     window = context.frame.timeline
-    values = [
-        value for i in range(len(window)) if math.isfinite(value := window.value("occupancy", i)) and window.value("running", i) >= FEW
-    ]
+    if not window.tells("occupancy"):
+        return None
+    busy = zip(window.column("occupancy"), window.column("running"), strict=True)
+    values = [value for value, running in busy if running >= FEW and math.isfinite(value)]
     if len(values) < ENOUGH_TICKS:
         return None
     usual = quantile(values, 0.5)

@@ -68,6 +68,8 @@ class MainScreen(StateScreen):
         self._state: ViewState | None = None
         self._current = PANES.index("memory")
         self._focused_last: Widget | None = None
+        self._told: tuple[tuple[object, ...], tuple[Line, ...]] = ((), ())
+        """What the verdict strip was made of, and its lines."""
 
     def compose(self) -> ComposeResult:
         """The bars and the panes."""
@@ -111,7 +113,12 @@ class MainScreen(StateScreen):
         """The verdict strip's lines."""
         from kvtui.present.verdict import strip
 
-        return strip(state, width, self._verdict_rows()).lines
+        # Sentences are fitted into their lines for longer than it takes to see that they are the same: verdicts stand for minutes.
+        made_of = (state.analysis.findings, state.keys, width, self._verdict_rows())
+        if state.cursor is not None or made_of != self._told[0]:
+            lines = strip(state, width, self._verdict_rows()).lines
+            self._told = (made_of if state.cursor is None else (), lines)
+        return self._told[1]
 
     @staticmethod
     def _has_banner(state: ViewState) -> bool:
@@ -133,7 +140,9 @@ class MainScreen(StateScreen):
 
     def fit(self, size: Size) -> None:
         """Fit the panes into their part of a screen of that size."""
-        self.set_class(width_class(self.room(size)) != "narrow", "-four")
+        kind = width_class(self.room(size))
+        self.set_class(kind != "narrow", "-four")
+        self.set_class(kind == "wide", "-wide")
         wanted, there = f"{self.least.width}×{self.least.height}", f"{size.width}×{size.height}"
         self.query_one("#small", Static).update(f"kvtui needs {wanted}; this terminal has {there}. Enlarge it.")
         if self._state is not None:

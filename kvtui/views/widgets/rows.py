@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Cell = tuple[str, object]
 
 NULL_STYLE: Final = Style.null()
+_MOST_PLACES: Final = 2_000
+"""Styles of places that a widget keeps; a pane of a large screen has some hundreds."""
 _SAMPLE: Final = "."
 _PLAIN: Final = Span(_SAMPLE)
 
@@ -35,10 +37,11 @@ class Rows(Widget):
 
     rows: tuple[Line, ...] = ()
     _looks: dict[tuple[object, ...], Style]
+    _places: dict[tuple[object, ...], Style]
 
     def __init__(self, **named: Any) -> None:  # noqa: ANN401 (what a widget takes)
         super().__init__(**named)
-        self._looks = {}
+        self._looks, self._places = {}, {}
 
     def row_content(self, line: Line) -> Content:
         """One line in Textual's terms; never read as markup."""
@@ -58,9 +61,29 @@ class Rows(Widget):
             return super().render_line(y)
         self._dirty_regions.clear()
         line = self.row_drawn(self.rows[y] if y < len(self.rows) else BLANK)
-        strip = Strip([Segment(span.text, self._look(span)) for span in line if span.text])
-        # The offsets tell a mouse that selects text where it is.
-        return strip.adjust_cell_length(self.size.width, self._look(_PLAIN)).apply_offsets(0, y)
+        segments, x = [], 0
+        for span in line:
+            if span.text:
+                segments.append(Segment(span.text, self._placed(span, x, y)))
+                x += len(span.text)
+        return Strip(segments).adjust_cell_length(self._columns(), self._placed(_PLAIN, x, y))
+
+    def _columns(self) -> int:
+        """Columns of the content; for ``size`` Textual finds the widget in its screen's layout, for each row again."""
+        return max(0, self.outer_size.width - self.styles.gutter.width)
+
+    def _placed(self, span: Span, x: int, y: int) -> Style:
+        """The style of a span that begins at the ``x``-th character of row ``y``: the offset tells a mouse that selects text where it is.
+
+        One style a place, again and again: Rich writes the offset down anew for each that it makes, and looks each up anew.
+        """
+        key = (_look_of(span), x, y)
+        found = self._places.get(key)
+        if found is None:
+            if len(self._places) >= _MOST_PLACES:
+                self._places.clear()
+            found = self._places[key] = self._look(span) + Style.from_meta({"offset": (x, y)})
+        return found
 
     def _look(self, span: Span) -> Style:
         """The style of a span as Textual works it out, once for all spans that look like it."""
@@ -74,7 +97,7 @@ class Rows(Widget):
     def notify_style_update(self) -> None:
         """Another palette, or another style of this widget."""
         super().notify_style_update()
-        self._looks = {}
+        self._looks, self._places = {}, {}
 
     def put(self, rows: tuple[Line, ...]) -> None:
         """Show these rows from now on."""
