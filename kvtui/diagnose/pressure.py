@@ -102,7 +102,7 @@ def bound_from(context: Context) -> float:
 
 def prefill_pictures(context: Context) -> tuple[Picture, ...]:
     """Prefill's share with where it limits, and the rates. Pages do not tell the share of one stretch; the rates they do."""
-    rates = Picture("rates", "While prompt tokens are computed, few are generated.")
+    rates = Picture("rates", "Prompts and answers share the time of the GPU: what prefill takes, decode lacks.")
     if context.sampled or context.rank is None:
         return (rates,)
     starves = bound_from(context)

@@ -38,7 +38,7 @@ def tokens_text(reading: Known[int] | Missing) -> str:
 
 def cell_text(value: float) -> str:
     """``70,272``; a fraction of a byte is kept where SGLang prints one."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}".removesuffix("0")
 
 
 def fraction(value: float) -> str:

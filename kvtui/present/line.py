@@ -40,6 +40,11 @@ class Edge(Span):
 
 
 @dataclass(frozen=True, slots=True)
+class Over(Edge):
+    """A stroke or a mark over a band: in its own colour whole, for a tint of it would fade into the band."""
+
+
+@dataclass(frozen=True, slots=True)
 class Begin(Span):
     """The first span of a line that begins something, although it is blank: it does not go on with the line above."""
 
@@ -70,11 +75,14 @@ def _safe(char: str) -> str:
     return _REPLACEMENT if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} else char
 
 
-@lru_cache(maxsize=4096)
 def cells(text: str) -> int:
     """Terminal columns that a text takes: wide East Asian characters two, combining marks none."""
-    if text.isascii():
-        return len(text)
+    # To look up what is ASCII, as most numbers are, would take longer, and keep each number ever shown.
+    return len(text) if text.isascii() else _wide_cells(text)
+
+
+@lru_cache(maxsize=1024)
+def _wide_cells(text: str) -> int:
     return sum(_char_cells(char) for char in text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from kvtui.present.courses import Courses, load_series, retraction_marks
@@ -24,10 +25,20 @@ def band_text(limits: tuple[float, float]) -> str:
     return figure(low) if low == high else f"{figure(low)}–{figure(high)}"
 
 
+def load_scale(whole: float | None, running: float | None, limits: Sequence[Limit]) -> float:
+    """The end of the value axis: all that runs and waits, and the limits that are near."""
+    high = running or 0.0
+    base = max(high, 1.0, *(limit.high for limit in limits if limit.high <= 2 * high))
+    return round_up(min(max(base, whole or 0.0), TALLEST * base) * 1.02)
+
+
 def load_plot(
     state: ViewState, told: History, limits: tuple[float, float] | None, width: int, rows: int, drawn: Courses | None = None
 ) -> Plot:
-    """Running and running + queued, with the ceiling and the cap as limits; the strokes of ``drawn`` where it has them."""
+    """Running and running + queued, with the ceiling and the cap as limits; the strokes of ``drawn`` where it has them.
+
+    ``rows``: of the chart, its time axis included.
+    """
     series = drawn.load if drawn is not None else load_series(told)
     marks = drawn.marks if drawn is not None else retraction_marks(state.analysis, told)
     most = cap(state.analysis, told.ranks)
@@ -37,9 +48,8 @@ def load_plot(
         lines.append(Limit(f"admits {band_text(limits)}", *limits))
     if most is not None:
         lines.append(Limit(f"cap {figure(most)}", most, most, "bad"))
-    high = series[1].high or 0.0
-    base = max(high, 1.0, *(limit.high for limit in lines if limit.high <= 2 * high))
-    y1 = round_up(min(max(base, series[0].high or 0.0), TALLEST * base) * 1.02)
+    whole, running = drawn.highs if drawn is not None else tuple(one.high for one in series)
+    y1 = load_scale(whole, running, lines)
     begin = since(state.analysis) if told.kind == "time" else None
     columns = max(1, width - GUTTER)
     return Plot(
@@ -53,5 +63,5 @@ def load_plot(
         cursor=told.now if state.cursor is not None and told.start <= told.now <= told.stop else None,
         since=begin if begin is not None and told.start < begin < told.stop else None,
         x_ticks=x_ticks(told.kind, told.start, told.stop, columns),
-        y_ticks=y_ticks(0.0, y1, rows, whole=True),
+        y_ticks=y_ticks(0.0, y1, rows - 1, whole=True),
     )

@@ -20,6 +20,8 @@ from kvtui.present.machine import gpu_hint
 from kvtui.present.plan_drawn import moved_gib, pool_gib
 from kvtui.present.state import ViewState
 
+TALLEST: Final = 3
+"""Rows of a bar at most."""
 NARROWEST: Final = 8
 """Cells of a bar at least; below that nothing can be read from it."""
 SAME_GIB, ALIKE_GIB = 0.01, 0.1
@@ -57,19 +59,21 @@ def memory_model(state: ViewState, width: int, height: int) -> MemoryModel:
     if table:
         legend = table
         spare = height - len(drawn) - len(legend) - len(foot)
-    if spare - kept >= len(bars) == len(drawn):
-        # Room is left for bars of two rows: they are what the pane is about.
-        drawn = tuple(line for bar in drawn for line in (bar, _below(bar)))
-        spare -= len(bars)
+    more = min(TALLEST - 1, (spare - kept) // len(bars))
+    if more > 0 and len(bars) == len(drawn):
+        # Room is left for taller bars: they are what the pane is about.
+        drawn = tuple(line for bar in drawn for line in _tall(bar, more))
+        spare -= more * len(bars)
     gap: tuple[Line, ...] = (BLANK,) if spare > 0 else ()
     high, left = divmod(len(drawn), len(bars))
     told = tuple((row, bar_text(bars[row // high])) for row in range(len(drawn))) if high and not left else ()
     return MemoryModel((*drawn, *gap, *legend, *foot)[:height], heading, copies=told)
 
 
-def _below(bar: Line) -> Line:
-    """The second row of a bar: the same without its words."""
-    return (Span(" " * cells(bar[0].text)), *bar[1:-1], Span(" " * cells(bar[-1].text)))
+def _tall(bar: Line, more: int) -> tuple[Line, ...]:
+    """A bar with so many more rows, which are the same without its words; half of them stand above."""
+    bare = (Span(" " * cells(bar[0].text)), *bar[1:-1], Span(" " * cells(bar[-1].text)))
+    return (*(bare,) * (more // 2), bar, *(bare,) * (more - more // 2))
 
 
 def bar_text(bar: GpuLedger) -> str:
@@ -235,6 +239,12 @@ def _legend(bars: Sequence[GpuLedger], width: int, most: int) -> tuple[Line, ...
     return tuple(clip_line(tuple(line[:-1]), width) for line in lines[:most] if line)
 
 
+def _share(size: float, total: float) -> str:
+    """Percent of a card; what is there is not told as nothing."""
+    share = figures.percent(size / total) if total > 0 else ""
+    return "<1%" if share == "0%" and size >= SAME_GIB else share
+
+
 def _table(bars: Sequence[GpuLedger], width: int, room: int) -> tuple[Line, ...]:
     """A part a line with its size, share and origin; empty where there is no room for all."""
     sizes = _sizes(bars)
@@ -249,7 +259,7 @@ def _table(bars: Sequence[GpuLedger], width: int, room: int) -> tuple[Line, ...]
     lines = []
     for tone, text in texts.items():
         glyph, word = FILLS[tone]
-        share = figures.percent(sizes[tone][1] / total) if total > 0 else ""
+        share = _share(sizes[tone][1], total)
         spans = (
             Span(glyph * 2 + " ", tone),
             Span(pad(word, word_cells), "text"),

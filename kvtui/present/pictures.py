@@ -25,7 +25,7 @@ ROWS: Final = 8
 """Of the first chart of a verdict, its time axis included."""
 LOWER: Final = 7
 """Of the others."""
-WIDE: Final = 110
+WIDE: Final = 100
 """Columns from which the charts are taller."""
 TALLER: Final = 3
 BARS: Final = 8

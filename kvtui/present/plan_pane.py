@@ -102,11 +102,14 @@ def _effect(head: str, plan: Plan, state: ViewState, width: int) -> Line:
     """Tokens, requests, throughput and headroom in one line; on a narrow pane the first of them, each whole."""
     fits = (Span(f"fits {plan.fits:,.0f}"),) if plan.fits is not None and math.isfinite(plan.fits) else ()
     left: Line = ()
+    brief: Line = ()
     if plan.headroom_gib is not None and math.isfinite(plan.headroom_gib):
         judged = headroom_judgement(plan.headroom_gib)
-        left = (Span(f"headroom {gib(plan.headroom_gib)} GiB ".replace("-", "−")), *judged.spans)
+        size = gib(plan.headroom_gib).replace("-", "−")
+        left, brief = ((Span(f"headroom {size}{unit} "), *judged.spans) for unit in (" GiB", ""))
     pool, speed, short = (Span(_pool(plan, state), "strong"),), (Span(_speed(plan, state)),), (Span(_speed(plan, state, short=True)),)
-    shown = ((pool, fits, speed, left), (pool, fits, short, left), (pool, fits, short), (pool, short), (pool,))
+    whole = ((pool, fits, told, room) for told in (speed, short) for room in (left, brief))
+    shown = (*whole, (pool, fits, short), (pool, short), (pool,))
     rows = [(Span(head, "dim"), *_joined(parts)) for parts in shown]
     return next((row for row in rows if line_cells(row) <= width), rows[-1])
 

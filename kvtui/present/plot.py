@@ -6,7 +6,7 @@ Nothing here knows a terminal; every number in a ``Plot`` is finite.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,8 @@ DAY: Final = 86_400
 TIME_STEPS: Final = (
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 365 * DAY,
 )  # fmt: skip
+ABOVE: Final = " ↑ above"
+"""Said of a limit that is out of sight."""
 LABEL_EVERY: Final = 12
 """Columns that one label of the time axis gets at least."""
 
@@ -112,12 +114,12 @@ def x_ticks(kind: AxisKind, x0: float, x1: float, columns: int) -> tuple[Tick, .
 
 
 def y_ticks(y0: float, y1: float, rows: int, *, whole: bool = False) -> tuple[Tick, ...]:
-    """Round labels of the value axis, at most one in two rows; ``whole``: of what is counted, which has no halves."""
-    return tuple(Tick(y, _label(y)) for y in _round_steps(y0, y1, max(1, min(5, rows // 2)), whole=whole))
+    """Round labels of the value axis of so many rows, two rows apart at least; ``whole``: of what is counted, which has no halves."""
+    return tuple(Tick(y, axis_label(y)) for y in _round_steps(y0, y1, max(1, min(5, (rows - 1) // 2)), whole=whole))
 
 
-def _label(value: float) -> str:
-    """A round value in the five columns beside an axis: ``8,000``, ``12.5k``, ``2M``."""
+def axis_label(value: float) -> str:
+    """A value in the five columns beside an axis: ``8,000``, ``12.5k``, ``2M``."""
     if 1e4 <= abs(value) < 1e7:
         return f"{value / 1e3:.4g}k" if abs(value) < 1e6 else f"{value / 1e6:.3g}M"
     return figure(value)
@@ -162,14 +164,22 @@ def round_up(value: float) -> float:
 
 
 def legend(plot: Plot, width: int) -> Line:
-    """One line that says what each stroke is; what lies above the chart is said with an arrow."""
-    return legends(plot, width)[0]
+    """One line that says what each stroke is; what lies above the chart is said with an arrow, where it has room."""
+    return legends(plot, width, 1)[0]
 
 
-def legends(plot: Plot, width: int) -> tuple[Line, ...]:
-    """As ``legend``, in as many lines as it takes; an entry is never cut."""
+def legends(plot: Plot, width: int, most: int | None = None) -> tuple[Line, ...]:
+    """As ``legend``, in as many lines as it takes, at most ``most``; an entry is never cut."""
+    lines = _lines(_entries(plot), width)
+    if most is not None and len(lines) > most:
+        # What is drawn and named nowhere is a riddle; what is not drawn can wait.
+        lines = _lines(sorted(_entries(plot), key=lambda entry: entry[1].text.endswith(ABOVE)), width)[:most]
+    return lines
+
+
+def _lines(entries: Iterable[tuple[Span, Span]], width: int) -> tuple[Line, ...]:
     lines: list[Line] = [()]
-    for glyph, words in _entries(plot):
+    for glyph, words in entries:
         # An entry that does not fit whole would name nothing.
         before = (*lines[-1], Span("  ")) if lines[-1] else ()
         if line_cells((*before, glyph, words)) <= width:
@@ -182,10 +192,10 @@ def legends(plot: Plot, width: int) -> tuple[Line, ...]:
 def _entries(plot: Plot) -> Iterator[tuple[Span, Span]]:
     for one in plot.series:
         high = one.high
-        beyond = f" ▲ to {figure(high)}" if high is not None and high > plot.y1 else ""
+        beyond = f" ↑ to {figure(high)}" if high is not None and high > plot.y1 else ""
         yield Span("━ " if one.heavy or len(plot.series) == 1 else "─ ", one.tone), Span(f"{one.name}{beyond}")
     for limit in plot.limits:
-        yield Span(f"{limit.glyph} ", limit.tone), Span(f"{limit.text}{' ▲ above' if limit.low > plot.y1 else ''}")
+        yield Span(f"{limit.glyph} ", limit.tone), Span(f"{limit.text}{ABOVE if limit.low > plot.y1 else ''}")
     if plot.cursor is not None:
         yield Span("│ ", "changed"), Span("cursor")
     if plot.marks:

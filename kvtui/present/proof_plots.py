@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from kvtui.domain.buckets import bucket, runs
 from kvtui.domain.picture import Level, Picture, Signal
 from kvtui.present.history import History
 from kvtui.present.line import Tone
+from kvtui.present.load_plot import load_scale
 from kvtui.present.plot import Limit, Plot, Series, round_up
 from kvtui.present.proof_series import Points, prefill_points, rank_points, retractions_a_minute, step_points
 from kvtui.present.signal_plots import accept_plots, hit_plots, plot_over, rate_plots, retracted_plots, usage_plot
@@ -62,7 +64,10 @@ def _tells(limit: Limit, plot: Plot) -> bool:
 
 
 def _load(picture: Picture, _state: ViewState, told: History, load: Plot) -> tuple[Plot, ...]:
-    return (_held(load, _limits(picture, told.ranks)),)
+    # A band that is not drawn needs no room either.
+    kept = tuple(limit for limit in load.limits if _tells(limit, load))
+    whole, running = (one.high for one in load.series)
+    return (_held(replace(load, limits=kept, y1=load_scale(whole, running, kept)), _limits(picture, told.ranks)),)
 
 
 def _usage(picture: Picture, state: ViewState, told: History, load: Plot) -> tuple[Plot, ...]:
@@ -99,7 +104,10 @@ def _step(picture: Picture, _state: ViewState, told: History, load: Plot) -> tup
     usual = sorted(points[1])[int(0.95 * (len(points[1]) - 1))]
     level = max((limit.high for limit in limits), default=usual)
     top = max(1.2 * level, min(1.3 * usual, _NEAR * level))
-    return _line(picture, told, load, "decode step, ms", points, round_up(top))
+    # Lines that hold prefill are left out; a hole there would look as if the server had stood still.
+    served = told.points("gen_tput")[0]
+    whole = all(after - before <= told.gap for before, after in itertools.pairwise(served))
+    return _line(picture, replace(told, gap=math.inf) if whole else told, load, "decode step, ms", points, round_up(top))
 
 
 def _graph(picture: Picture, _state: ViewState, told: History, load: Plot) -> tuple[Plot, ...]:

@@ -89,7 +89,7 @@ def _intervals(told: History, rank: int) -> list[tuple[float, float, float]]:
 
 
 def retractions_a_minute(analysis: Analysis, told: History) -> Run:
-    """Retractions of the minute before each column's end; empty on an axis of log lines."""
+    """Retractions of the minute before each column's end, from the first sample to the last; empty on an axis of log lines."""
     if told.kind != "time":
         return ()
     events = once_a_group([event for event in analysis.frame.events if event.kind == "retract" and event.at is not None])
@@ -98,6 +98,8 @@ def retractions_a_minute(analysis: Analysis, told: History) -> Run:
     run = []
     for i in range(told.columns):
         end = told.start + width * (i + 1)
+        if end < told.ends[0]:
+            continue
         if end - width > told.ends[1]:
             break
         low, high = bisect.bisect_right(places, end - MINUTE), bisect.bisect_right(places, end)

@@ -12,11 +12,11 @@ from kvtui.domain.reading import Known
 from kvtui.domain.units import duration
 from kvtui.present.courses import Courses, courses
 from kvtui.present.figures import age, figure, percent
-from kvtui.present.history import History, cap, ceiling, history, retractions
+from kvtui.present.history import History, cap, ceiling, history
 from kvtui.present.latency import latency_rows, pool_split
 from kvtui.present.line import BLANK, Line, Span, Tone, between, line_cells, pad, pad_left, wrap
 from kvtui.present.load_plot import GUTTER, band_text, load_plot
-from kvtui.present.plot import Plot, legend, position, spark, top_of
+from kvtui.present.plot import Plot, legends, position, spark, top_of
 from kvtui.present.state import ViewState
 
 SPAN: Final = 600.0
@@ -38,6 +38,8 @@ RARE: Final = (
     ("mamba_usage", "state use", "state", "of its slots"),
 )
 """Signals that only some servers print: column, label, label aside, unit."""
+OTHER_QUEUES: Final = frozenset(("pd-queue", "grammar"))
+"""Verdicts on requests that wait in a queue of their own."""
 ASIDE: Final = {"prefill": "cache hit", "retracted": "queued"}
 """Whose row says a signal that has none of its own; else the row of KV usage does."""
 
@@ -99,8 +101,11 @@ def server_model(
     left = height - len(lines)
     plot = None
     if left >= CHART_ROWS:
-        plot = load_plot(state, told, limits, width, left - 1, drawn)
-        lines = (*lines, *((BLANK,) if left > CHART_ROWS + 3 else ()), legend(plot, width))
+        gap: tuple[Line, ...] = (BLANK,) if left > CHART_ROWS + 3 else ()
+        plot = load_plot(state, told, limits, width, left - 1 - len(gap), drawn)
+        names = legends(plot, width, 1 + len(gap))
+        # A stroke without a name is a riddle: rather no blank row.
+        lines = (*lines, *(gap if len(names) == 1 else ()), *names)
     span = "the newest " if state.cursor is None else ""
     heading = (*heading, Span(f" ─ {span}{told.length}" + (f", {told.ranks} DP ranks" if told.ranks > 1 else ""), "dim"))
     note: Line = ()
@@ -154,7 +159,7 @@ def signals(state: ViewState, drawn: Courses, limits: tuple[float, float] | None
         _generated(state, drawn, made),
         *_prefill(drawn),
         _hits(drawn),
-        _retracted(state, drawn),
+        _retracted(drawn),
     ]
     for name, label, short, unit in RARE:
         now = drawn.value(name)
@@ -208,11 +213,17 @@ def _limit_words(state: ViewState, told: History, run: Point | None, wait: Point
 def _wait_words(state: ViewState, wait: Point | None, made: Point | None) -> Line:
     load = state.analysis.workload
     if wait is None or wait[1] <= 0:
-        return (Span("nobody waits" if wait else "", "dim"),)
+        return (Span(_nobody(state) if wait else "", "dim"),)
     if load is None or made is None or made[1] <= 0 or not isinstance(load.output, Known) or load.output.value <= 0:
         return (Span("wait unknown", "dim"),)
     # Little's law: the queue drains by one request for each answer's worth of tokens.
     return (Span(f"wait ~{duration(wait[1] * load.output.value / made[1])}", "dim"),)
+
+
+def _nobody(state: ViewState) -> str:
+    """An empty queue in words: a verdict on another queue must not be contradicted."""
+    away = state.cursor is None and any(found.id in OTHER_QUEUES for found in state.analysis.findings)
+    return "none here, but see the verdict" if away else "nobody waits"
 
 
 def _usage(state: ViewState, drawn: Courses) -> Row:
@@ -264,9 +275,12 @@ def _hits(drawn: Courses) -> Row:
     return Row("cache hit", percent(share[1]), course, 1.0, (Span("of prompt tokens", "dim"),), share[0], rare=True)
 
 
-def _retracted(state: ViewState, drawn: Courses) -> Row:
-    told, course = drawn.told, drawn.retracted
-    xs, ys = retractions(state.analysis, told.kind, told.start)
+def _retracted(drawn: Courses) -> Row:
+    told = drawn.told
+    # Of the time before the first sample nothing is known, not even that nothing was put back.
+    unknown = max(0, int((told.ends[0] - told.start) / (told.stop - told.start) * drawn.columns)) if told.stop > told.start else 0
+    course = (*(math.nan,) * unknown, *drawn.retracted[unknown:])
+    xs, ys = drawn.returned.xs, drawn.returned.ys
     seen = [(x, y) for x, y in zip(xs, ys, strict=True) if told.start <= x <= told.now]
     count = math.fsum(y for _, y in seen)
     tone: Tone = "warn" if count else "dim"

@@ -105,6 +105,7 @@ def sentence_of(finding: Finding) -> str:
     title, sentence = clean(finding.title, 200), clean(finding.sentence)
     if sentence.startswith(title) and len(sentence) > len(title):
         sentence = sentence[len(title) :].lstrip(" :,.")
+        sentence = sentence[:1].upper() + sentence[1:]
     return sentence
 
 

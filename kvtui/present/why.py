@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from kvtui.domain.estimate import Estimate
-from kvtui.domain.finding import Evidence, Finding
+from kvtui.domain.finding import Axis, Evidence, Finding
 from kvtui.domain.frame import Analysis
 from kvtui.options.ceiling import is_possible
 from kvtui.options.of_analysis import context_of
@@ -20,6 +21,11 @@ from kvtui.present.pictures import Pictures
 from kvtui.present.saved import followed_lines
 from kvtui.present.state import ViewState
 from kvtui.present.verdict import sentence_of
+
+AXES: Final[Mapping[Axis, str]] = {"concurrency": "how many run", "step": "tokens per step", "banner": "the server as a whole"}
+"""What a verdict is about."""
+WHOLE: Final = frozenset(("startup-failure", "server-stuck", "hardware-fault", "headroom"))
+"""Verdicts that are about more than how many run, whatever they stand first for."""
 
 
 def why(state: ViewState, width: int, pictures: Pictures | None = None) -> tuple[Line, ...]:
@@ -44,13 +50,14 @@ def why(state: ViewState, width: int, pictures: Pictures | None = None) -> tuple
 
 def _finding(finding: Finding, state: ViewState, width: int, drawn: Sequence[Line]) -> list[Line]:
     sign, tone = glyphs.of_finding(finding)
+    about = AXES["banner" if finding.id in WHOLE else finding.axis]
     told = wrap(sentence_of(finding), width - 3)
     since = f", since {clock(finding.since)}" if finding.since is not None else ""
     earlier = before(state.analysis.periods) if finding is state.analysis.findings[0] else None
     past = f"; before: {clean(earlier.title, 200)} {times(earlier)}" if earlier is not None else ""
     lines: list[Line] = [
         (Span(f"{glyphs.BAR}{sign} ", tone), Span(clean(finding.title), "strong")),
-        *_entry(wrap(f"{finding.axis}, confidence {finding.confidence}{since}{past}", width - 3), "dim"),
+        *_entry(wrap(f"{about}, confidence {finding.confidence}{since}{past}", width - 3), "dim"),
         *_entry(told),
         *drawn,
     ]

@@ -12,6 +12,7 @@ from loads import Log, account, boot, event
 from machines import failure, gpu, host, http, info, known, machine, page, steady
 
 from kvtui.diagnose.registry import ORDER, diagnose, registered
+from kvtui.diagnose.rules import server_stuck
 from kvtui.domain.account import Identity
 from kvtui.domain.answers import LoadRow, Loads
 from kvtui.domain.estimate import OPTION_IDS
@@ -212,6 +213,8 @@ def test_a_stuck_page_and_a_dead_server():
     silent = http(now=1100, scrape=page(at=1070, running=9), failures={"metrics": failure("timeout")}, server_info=info())
     hung = diagnose(machine(pages(), logged=False, http_reading=silent, now=1100))[0]
     assert hung.sentence.startswith("The scheduler does not move: ")
+    # Behind the colon it is not named again.
+    assert server_stuck._after("The scheduler has written nothing") == "it has written nothing"
 
 
 def test_a_server_that_drained_is_not_stuck():

@@ -153,4 +153,4 @@ def test_footer_always_ends_with_help_and_quit():
 
 def test_a_title_is_not_said_twice():
     twice = replace(b.FINDINGS[0], title="Start failed", sentence="Start failed: an exception in the capture", since=None)
-    assert strip_text(ViewState(b.founding(findings=(twice,))))[1].rstrip() == "▌  an exception in the capture"
+    assert strip_text(ViewState(b.founding(findings=(twice,))))[1].rstrip() == "▌  An exception in the capture"

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvtui.present import line
 from kvtui.present.line import Span, between, cells, clean, clip, clip_line, line_cells, pad, pad_left, plain, wrap
 
 
@@ -16,6 +17,13 @@ def test_clean_bounds_its_work():
 def test_wide_characters_count_two_and_marks_none():
     assert cells("日本") == 4
     assert cells("e\u0301") == 1
+
+
+def test_numbers_that_change_each_second_are_not_kept():
+    cells("│")
+    before = line._wide_cells.cache_info().currsize
+    assert sum(cells(f"{number:,} tok/s") for number in range(2_000)) > 2_000
+    assert line._wide_cells.cache_info().currsize == before
 
 
 @given(st.text(), st.integers(0, 40))

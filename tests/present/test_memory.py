@@ -13,7 +13,7 @@ from kvtui.domain.reading import Known, Missing
 from kvtui.present.cuts import GHOST, Cut, Edge, bar_line, cuts, ghost
 from kvtui.present.glyphs import EIGHTHS, FILLS
 from kvtui.present.line import line_cells, plain
-from kvtui.present.memory import memory_model
+from kvtui.present.memory import _share, memory_model
 from kvtui.present.state import ViewState
 
 SIZES = [(57, 12), (76, 14), (96, 22), (20, 4), (8, 1), (1, 1)]
@@ -144,3 +144,14 @@ def test_bars_are_two_rows_high_where_there_is_room_and_a_row_is_copied_as_its_b
     rows = [plain(row) for row in model.rows]
     assert [row[:3] for row in rows[:4]] == ["TP0", "   ", "TP1", "   "]
     assert dict(model.copies)[3].startswith("TP1, 94.04 GiB: weights 72.33")
+
+
+def test_few_gpus_have_bars_of_three_rows_named_in_the_middle():
+    one = replace(state().analysis, ledgers=state().analysis.ledgers[:2])
+    model = memory_model(ViewState(one), 98, 26)
+    assert [plain(row)[:3] for row in model.rows[:7]] == ["   ", "TP0", "   ", "   ", "TP1", "   ", ""]
+    assert dict(model.copies)[5].startswith("TP1, 94.04 GiB: weights 72.33")
+
+
+def test_a_small_part_is_not_told_as_nothing():
+    assert [_share(size, 100.0) for size in (0.0, 0.001, 0.3, 0.7, 40.0)] == ["0%", "0%", "<1%", "1%", "40%"]

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import builders as b
@@ -111,6 +112,9 @@ def test_the_best_safe_plan_is_proposed_with_its_command():
     *_, effect, flags = rows(options(state_a, 140, 20, None))
     assert effect.startswith(" best safe plan: 202,3")
     assert flags == " --mem-fraction-static 0.91 --max-running-requests 192"
+    told = [rows(options(state_a, width, 20, None))[-2] for width in range(80, 120)]
+    # Before the headroom is left out its unit is.
+    assert any(re.search(r"headroom \d\.\d+ ✓ enough", row) for row in told)
     assert not any("best safe" in row for row in rows(options(state_a, 140, 11, None)))
     marked = rows(options(real(plan=frozenset({"fp8-kv"})), 140, 20, None))
     assert not any("best safe" in row for row in marked)

@@ -1,5 +1,6 @@
 """The page of why draws the series that prove each verdict, with the levels that decided it."""
 
+import itertools
 import math
 from dataclasses import replace
 from functools import lru_cache
@@ -114,6 +115,16 @@ def test_a_band_too_wide_to_say_anything_is_left_out():
     assert all(limit.low == limit.high for limit in plot.limits)
 
 
+def test_a_band_that_is_not_drawn_takes_no_room():
+    state = state_of("giant")
+    told = history(state.analysis, None, 600.0, 80)
+    load = load_plot(state, told, (9.0, 51.0), 90, 8)
+    (plot,) = proof_plots.proof_plots(Picture("load", "x"), state, told, load)
+    high = max(one.high for one in plot.series)
+    assert load.y1 >= 51
+    assert high <= plot.y1 <= 1.3 * high
+
+
 @pytest.mark.parametrize("name", ["prefill", "radix-off"])
 def test_prefill_takes_as_much_in_the_chart_as_in_the_verdict(name):
     state = state_of(name)
@@ -147,6 +158,27 @@ def test_a_step_is_what_running_requests_and_their_throughput_say():
     assert full < told < limits
 
 
+def test_a_step_goes_on_where_decode_lines_hold_prefill():
+    (plot,) = plots_of("pcie-allreduce", "step")
+    places = [x for run in plot.series[0].runs for x, _ in run]
+    assert len(plot.series[0].runs) == 1
+    assert (
+        max(after - before for before, after in itertools.pairwise(places))
+        > history(state_of("pcie-allreduce").analysis, None, 600.0, 80).gap
+    )
+
+
+def test_a_page_as_wide_as_a_large_screen_has_the_taller_charts():
+    low, high = (sum(isinstance(line[0], Drawn) for line in page(state_of("cap-set"), width) if line) for width in (90, 103))
+    assert high >= low + 6
+
+
+def test_what_a_verdict_is_about_is_said_in_words():
+    text = "\n".join(plain(line) for line in page(state_of("foreign")))
+    assert "the server as a whole, confidence" in text
+    assert "how many run, confidence" in text
+
+
 def test_retractions_are_counted_over_a_minute_once_a_group():
     state = state_of("retraction")
     (plot,) = plots_of("retraction", "retractions")
@@ -156,6 +188,9 @@ def test_retractions_are_counted_over_a_minute_once_a_group():
         seen = sum(e.count for e in events if x - 60 < e.at <= x and (e.rank.tp or 0) == 0)
         assert y == seen
     assert max(y for _, y in points) >= 1
+    told = history(state.analysis, None, 600.0, 80)
+    early = proof_series.retractions_a_minute(state.analysis, replace(told, start=told.ends[0] - 300))
+    assert early[0][0] >= told.ends[0]
 
 
 def test_ranks_are_compared_by_their_own_samples():

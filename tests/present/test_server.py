@@ -12,9 +12,10 @@ from kvtui.domain.events import Event
 from kvtui.domain.reading import Known
 from kvtui.domain.samples import DECODE, PREFILL, SampleStore
 from kvtui.present.figures import age, figure
+from kvtui.present.glyphs import BLOCKS
 from kvtui.present.history import put_back
 from kvtui.present.line import line_cells, plain
-from kvtui.present.plot import Plot, Series, legend, round_up, spark, x_ticks, y_ticks
+from kvtui.present.plot import Limit, Plot, Series, legend, round_up, spark, x_ticks, y_ticks
 from kvtui.present.server import server_model
 from kvtui.present.state import ViewState
 
@@ -159,7 +160,7 @@ def test_a_window_begins_where_the_load_begins():
 def test_a_long_queue_does_not_flatten_what_runs():
     model = server_model(ViewState(timed(*({"at": float(t), "running": 50, "queued": 9_000} for t in range(60)))), 96, 22)
     assert model.plot.y1 <= 4.5 * 55.8
-    assert "▲ to 9,050" in plain(model.rows[-1])
+    assert "↑ to 9,050" in plain(model.rows[-1])
 
 
 def test_cache_hit_is_weighted_by_tokens():
@@ -210,6 +211,9 @@ def test_ticks_are_round_and_have_room():
     assert [tick.text for tick in ticks] == ["14:05", "14:10"]
     assert [tick.text for tick in x_ticks("time", 0, 20, 60)] == ["00:00:00", "00:00:05", "00:00:10", "00:00:15", "00:00:20"]
     assert [tick.at for tick in y_ticks(0, 150, 8)] == [0, 50, 100, 150]
+    for high in range(3, 16):
+        places = [tick.at * (high - 1) / 100 for tick in y_ticks(0, 100, high)]
+        assert all(after - before >= 2 for before, after in itertools.pairwise(places)), high
     assert x_ticks("time", 0, 1e14, 20)
     assert [round_up(v) for v in (0, 1, 101, 151, 1_999)] == [1, 1, 120, 160, 2_000]
 
@@ -218,6 +222,44 @@ def test_the_legend_drops_whole_entries():
     plot = Plot(0, 1, 0, 1, series=(Series("running", "kv-used", (), heavy=True), Series("queued", "label", ())))
     assert plain(legend(plot, 12)).strip() == "━ running"
     assert plain(legend(plot, 60)).split() == ["━", "running", "─", "queued"]
+
+
+def test_the_legend_rather_names_what_is_drawn():
+    limits = (Limit("cap 2,048", 2_048, 2_048, "bad"), Limit("admits 3–5", 3, 5))
+    plot = Plot(0, 9, 0, 9, series=(Series("running", "kv-used", ()),), limits=limits, since=4)
+    assert plain(legend(plot, 70)) == "━ running  ╌ cap 2,048 ↑ above  ░ admits 3–5  ┊ verdict since"
+    assert plain(legend(plot, 50)) == "━ running  ░ admits 3–5  ┊ verdict since"
+
+
+def test_a_legend_of_two_lines_takes_the_place_of_the_blank_row():
+    def drawn(width):
+        model = server_model(ViewState(founding()), width, 22)
+        return [row for row in rows(model)[-2:] if row], model.chart_rows
+
+    (wide, high), (narrow, same) = drawn(96), drawn(60)
+    assert "verdict since" in wide[-1]
+    assert len(narrow) == 2
+    assert "verdict since" in " ".join(narrow)
+    assert same >= high
+
+
+def test_an_empty_queue_does_not_contradict_a_verdict_on_another_queue():
+    def queue(*names):
+        found = tuple(replace(builders.FINDINGS[0], id=name) for name in names)
+        analysis = replace(timed(*({"at": float(t), "running": 3, "queued": 0} for t in range(9))), findings=found)
+        return next(row for row in rows(server_model(ViewState(analysis), 96, 22)) if row.startswith("queued"))
+
+    assert "nobody waits" in queue("client")
+    assert "none here, but see the verdict" in queue("client", "pd-queue")
+    assert "none here, but see the verdict" in queue("grammar")
+
+
+def test_before_the_first_sample_no_retraction_is_told_of():
+    model = server_model(ViewState(timed(*({"at": 1_000.0 + t, "running": 3} for t in range(9)), now=1_008.0, finished=False)), 96, 22)
+    running, retracted = (next(row for row in rows(model) if row.startswith(name)) for name in ("running", "retracted"))
+    begin = next(i for i, char in enumerate(running) if char in BLOCKS)
+    assert begin > 20
+    assert next(i for i, char in enumerate(retracted) if char in BLOCKS) in {begin, begin - 1}
 
 
 def test_a_server_at_rest_generates_nothing_whatever_the_last_line_says():

@@ -103,9 +103,34 @@ def test_a_band_is_shaded_and_keeps_its_ground_under_a_line():
     assert {span.tone for span in over} == {"kv-used", "warn"}
     assert {span.under for span in over} == {"warn"}
     assert all(set(span.text) == {"░"} for span in over if span.tone == "warn")
-    # One shade from edge to edge, and no underline where only the band is.
+    # One shade from edge to edge, and no line in it that is no stroke.
     assert {edge_style(span).partition(" on ")[2] for span in over} == {"$severity-warning 25%"}
-    assert [edge_style(span, blend=False).endswith("underline") for span in over] == [span.tone == "kv-used" for span in over]
+    assert not any("underline" in edge_style(span, blend=False) for span in over)
+
+
+def test_marks_and_the_begin_of_a_verdict_do_not_fade_into_a_band():
+    drawn = chart(plot(*[10.0] * 60, limits=(Limit("admits", 40.0, 100.0),), marks=(Mark(20.0, "▼", "warn"),), since=30.0), 66, 11)
+    over = [span for line in drawn for span in line if isinstance(span, Edge)]
+    assert {glyph: edge_style(span).partition(" on ")[0] for span in over for glyph in span.text} == {
+        "░": "$severity-warning 25%",
+        "▼": "$severity-warning",
+        "┊": "$severity-warning",
+    }
+
+
+def test_the_row_of_a_line_has_its_value_at_the_axis():
+    def labels(*limits):
+        made = replace(plot(*[10.0] * 60, y1=80.0, limits=limits), y_ticks=y_ticks(0, 80, 10))
+        drawn = text(chart(made, 66, 11))
+        return [line[: GUTTER - 1].strip() for line in drawn if line[: GUTTER - 1].strip()]
+
+    # Ten rows from 0 to 80: 32 and 40 are one row.
+    assert "40" in labels()
+    assert "32" in labels(Limit("cap 32", 32.0, 32.0, "bad"))
+    assert "40" not in labels(Limit("cap 32", 32.0, 32.0, "bad"))
+    # The axis begins at 0, whatever lies close to it; a band has no one value.
+    assert labels(Limit("a limit", 1.0, 1.0), Limit("admits", 38.0, 42.0)) == labels()
+    assert all(len(line) <= 66 for line in text(chart(plot(1.0, y1=20_000.0, limits=(Limit("x", 12_345.0, 12_345.0),)), 66, 11)))
 
 
 def test_a_heavy_line_is_twice_as_thick():

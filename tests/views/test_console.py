@@ -1,5 +1,7 @@
 """The console on analyses made by hand."""
 
+import asyncio
+import gc
 from dataclasses import replace
 
 import builders as b
@@ -273,3 +275,19 @@ async def test_the_best_safe_plan_is_adopted_and_taken_out_again():
         await settle(pilot)
         assert not app.view_state.plan
         assert app.view_state.fraction is None
+
+
+async def test_memory_that_the_start_took_is_handed_back_once_and_again(monkeypatch):
+    given = asyncio.Queue()
+    monkeypatch.setattr("kvtui.app.give_back", lambda: given.put_nowait(True))
+    monkeypatch.setattr("kvtui.app.GIVEN_BACK_S", 0.01)
+    threshold = gc.get_threshold()
+    app, _ = console(b.founding())
+    app.paint_early = True
+    try:
+        async with app.run_test(size=(80, 24)):
+            for _ in range(3):
+                assert await asyncio.wait_for(given.get(), 10)
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*threshold)

@@ -66,7 +66,7 @@ def _pictures(eta: Reading[float], step: float | None) -> tuple[Picture, ...]:
     return (
         Picture(
             "step",
-            "Most of the step is above what reading its bytes takes: it waits.",
+            "The step lies far above what reading its bytes takes: the rest is waiting.",
             (
                 Level(least / _HIGH, f"no waiting below {least / _HIGH * 1000:.1f} ms"),
                 Level(least, f"its bytes at full speed {least * 1000:.1f} ms"),

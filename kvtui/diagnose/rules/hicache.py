@@ -97,8 +97,8 @@ def _opportunity(context: Context) -> Finding | None:
         id="hicache",
         title="A host cache could save prefill",
         sentence=(
-            f"Prompts share prefixes ({hit:.0%} found in the cache), the pool has no free slot left so that each new prompt throws cached "
-            f"ones out, and prefill takes {share:.0%} of the time{free}."
+            f"Prompts share prefixes ({hit:.0%} found in the cache), cached ones fill the rest of the pool so that a new one throws others "
+            f"out, and prefill takes {share:.0%} of the time{free}."
         ),
         axis="banner",
         confidence="medium",

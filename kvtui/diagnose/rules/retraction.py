@@ -26,11 +26,11 @@ def retraction(context: Context) -> Finding | None:
     most = context.thresholds.retractions_per_min
     sustained = (rate is None and load.retractions >= _BURST_REQUESTS) or (rate is not None and rate > most)
     confidence: Confidence = "low" if not sustained else "high" if load.retractions >= _BURST_REQUESTS else "medium"
-    often = (
-        f"{load.retractions} times in {duration(span)} ({rate:.1f} a minute)"
-        if rate is not None and span is not None and span >= _RATE_FROM_S
-        else f"{load.retractions} time{'s' if load.retractions != 1 else ''}{f' in {duration(span)}' if span is not None else ''}"
-    )
+    when = f" in {duration(span)}" if span is not None else ""
+    if when and rate is not None and span is not None and span >= _RATE_FROM_S:
+        when += f" ({rate:.1f} a minute)"
+    often = f"{load.retractions} time{'s' if load.retractions != 1 else ''}{when}"
+    each = when if load.retracted == load.retractions else f", {often}"
     usage = read(context.rank.usage_peak) if context.rank is not None else None
     full = f", KV usage up to {usage:.0%}" if usage is not None else ""
     whose = "its" if load.retracted == 1 else "their"
@@ -39,7 +39,7 @@ def retraction(context: Context) -> Finding | None:
     return Finding(
         id="retraction",
         title="Requests are retracted for want of KV",
-        sentence=f"The KV pool ran full in decode: {_put_back(load.retracted)}, {often}{full}; {whose} work is done twice.",
+        sentence=f"The KV pool ran full in decode: {_put_back(load.retracted)}{each}{full}; {whose} work is done twice.",
         axis="concurrency",
         confidence=confidence,
         since=events[0].at,

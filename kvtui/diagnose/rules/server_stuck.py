@@ -54,7 +54,7 @@ def server_stuck(context: Context) -> Finding | None:
     return Finding(
         id="server-stuck",
         title="The server stopped working",
-        sentence=f"{what}: {text[:1].lower()}{text[1:]}.",
+        sentence=f"{what}: {_after(text)}.",
         axis="concurrency",
         confidence="high" if event is not None or _proven(context) else "low" if quiet is not None and quiet[0] >= _LONG_S else "medium",
         since=event.at if event is not None else sign.at if sign is not None and sign.at is not None else read(context.workload.last_at),
@@ -72,8 +72,14 @@ def server_stuck(context: Context) -> Finding | None:
             "the state of the scheduler process: stopped, dead or waiting; what is read cannot tell",
             *(("one small request by hand: an idle server answers it at once, a stuck one does not",) if told is None else ()),
         ),
-        pictures=(Picture("load", "The lines end, or lie flat to the unit, with requests in them."),),
+        pictures=(Picture("load", "From some moment on nothing more is told, or not one request comes or goes, though there are some."),),
     )
+
+
+def _after(text: str) -> str:
+    """A proof behind a colon, after which the scheduler need not be named again."""
+    told = text.removeprefix("The scheduler ")
+    return f"it {told}" if told != text else f"{text[:1].lower()}{text[1:]}"
 
 
 def _told_by(event: Event | None) -> str:

@@ -127,12 +127,11 @@ def _too_high(context: Context, failure: Failure) -> Explained:
     account, boot = context.account, context.boot
     pre, post, fraction = read(account.pre_gib), read(account.post_gib), read(account.fraction)
     left, lower = free_at_capture(boot), fraction_to_start(account, boot)
-    where = "in the capture of CUDA graphs" if failure == "capture" else "before the server was up"
     oom = failure == "out of memory" or any(context.events("out-of-memory"))
-    had = f"; {left:.2f} GiB were free when it began" if left is not None else ""
+    had = f"; {left:.2f} GiB were free when the capture of CUDA graphs began" if left is not None else ""
     if failure == "capture" and not oom and left is not None and left >= SPARE_GIB:
         return (
-            f"an exception {where}{had}, so memory is not the likely reason",
+            f"an exception{had}, so memory is not the likely reason",
             ("cuda-graph-max-bs",),
             ("Start once with --disable-cuda-graph: if that works, a kernel fails in the capture, not the memory; see the traceback.",),
             (Ruled("headroom", f"{left:.2f} GiB were free"),),
@@ -148,7 +147,7 @@ def _too_high(context: Context, failure: Failure) -> Explained:
         advice.append("Lower --mem-fraction-static by 0.02 to 0.05.")
     advice.append("Or capture smaller batches: --cuda-graph-max-bs 16 (--cuda-graph-max-bs-decode from 0.5.15).")
     return (
-        f"it failed {where}{had}; what the pool leaves is too small",
+        f"the pool leaves too little for what comes after it{had}",
         ("lower-fraction", "cuda-graph-max-bs", "max-running-requests"),
         tuple(advice),
         (Ruled("kv-capacity", "the pool was made; raising the fraction makes this worse"),),

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from kvtui.domain.buckets import Run, is_usable
 from kvtui.lean import load
-from kvtui.present.line import BLANK, Edge, Line, Span, Tone, cells, clip, pad_left
-from kvtui.present.plot import Plot
+from kvtui.present.line import BLANK, Edge, Line, Over, Span, Tone, cells, clip, pad_left
+from kvtui.present.plot import Plot, axis_label
 
 if TYPE_CHECKING:
     import plotext as plt
@@ -37,11 +37,14 @@ MARKER: Final = "braille"
 DOTS: Final = 4
 """Dots of a braille cell above one another."""
 
+SHADES: Final = ("░", "▒")
+"""What bands are drawn with."""
+
 _ESCAPE: Final = re.compile(r"\x1b\[([0-9;]*)m")
 _TRUECOLOR: Final = "38;2;"
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def chart(plot: Plot, width: int, height: int, marker: str = MARKER) -> tuple[Line, ...]:
     """The chart in exactly ``height`` lines of at most ``width`` cells; blank lines where there is no room to draw.
 
@@ -167,7 +170,7 @@ def _cells(line: str) -> Iterator[tuple[str, int | None]]:
 
 def _framed(plot: Plot, grid: Grid) -> tuple[Line, ...]:
     """The grid with the value axis at its left and the time axis below."""
-    labels = {_row(plot, tick.at, len(grid)): tick.text for tick in plot.y_ticks}
+    labels = {_row(plot, tick.at, len(grid)): tick.text for tick in plot.y_ticks} | _levels(plot, len(grid))
     lines = []
     for number, row in enumerate(grid):
         label = labels.get(number, "")
@@ -176,11 +179,17 @@ def _framed(plot: Plot, grid: Grid) -> tuple[Line, ...]:
     return (*lines, (Span(_time_axis(plot, len(grid[0])), "dim"),))
 
 
+def _levels(plot: Plot, rows: int) -> dict[int | None, str]:
+    """The value of each line at its row, in place of a round one: beside 40, a cap of 32 would be read as 40."""
+    told = {_row(plot, limit.low, rows): axis_label(limit.low) for limit in plot.limits if limit.low == limit.high}
+    return {row: text for row, text in told.items() if row not in {None, rows - 1} and cells(text) < GUTTER}
+
+
 def _spans(row: list[Cell]) -> Iterator[Span]:
-    """Cells of one tone together; what is drawn over a band keeps the band's ground."""
-    for (tone, under), group in itertools.groupby(row, key=lambda cell: cell[1:]):
+    """Cells of one tone together, a band apart from what is drawn over it; that keeps the band's ground."""
+    for (tone, under, shade), group in itertools.groupby(row, key=lambda cell: (*cell[1:], cell[0] in SHADES)):
         text = "".join(cell[0] for cell in group)
-        yield Span(text, tone) if under is None else Edge(text, tone, under)
+        yield Span(text, tone) if under is None else (Edge if shade else Over)(text, tone, under)
 
 
 def _time_axis(plot: Plot, columns: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from textual.content import Content
 
 from kvtui.present.glyphs import EIGHTHS, FILLS
-from kvtui.present.line import Edge, Line, Span, Tone
+from kvtui.present.line import Edge, Line, Over, Span, Tone
 from kvtui.views.paint import STYLES
 from kvtui.views.widgets.panel import LinePanel
 from kvtui.views.widgets.rows import Rows
@@ -40,17 +40,16 @@ def edge_style(edge: Edge, *, blend: bool = True) -> str:
     """Textual style of cells over something else.
 
     ``blend``: False for a palette of the terminal's own colours, which cannot be mixed: there only a solid fill has a
-    ground, and a band is an underline.
+    ground, and a stroke leaves a hole in a band. An underline there would be a second stroke, at a value that is not its own.
     """
     if not blend:
         ground = f" on {STYLES[edge.under]}" if COVERED.get(edge.under) == 100 else ""
-        over_band = edge.under == "warn" and edge.tone != "warn"
-        return f"{STYLES[edge.tone]}{ground}{' underline' if over_band else ''}"
+        return f"{STYLES[edge.tone]}{ground}"
     if edge.tone == edge.under == "changed":
         # What is planned keeps its shade of dots: beside today's band a second tint of a like colour would not be told apart.
         return STYLES[edge.tone]
     ground = f" on {_tinted(edge.under)}" if COVERED.get(edge.under) else ""
-    return f"{_tinted(edge.tone)}{ground}"
+    return f"{STYLES[edge.tone] if isinstance(edge, Over) else _tinted(edge.tone)}{ground}"
 
 
 def _whole(span: Span) -> Span:
