@@ -60,6 +60,12 @@ class OptionContext:
         known = (f.id for f in self.findings if f.axis == "concurrency" and f.id != "not-enough-data")
         return next(known, None)
 
+    @property
+    def waits_for_pool(self) -> bool:
+        """True where requests stand in the queue before a decode server because its pool is full (facts/diagnoses.md V15)."""
+        queue = self.found("pd-queue") if self.limit == "pd-queue" else None
+        return queue is not None and not {"raise-fraction", "fp8-kv"}.isdisjoint(queue.fixes)
+
     def found(self, verdict: VerdictId) -> Finding | None:
         """The finding of that id, wherever it stands."""
         return next((f for f in self.findings if f.id == verdict), None)

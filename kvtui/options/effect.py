@@ -19,6 +19,7 @@ IDLE_GAIN: Final = 0.02
 """What a lever is worth at most when its limit does not bind."""
 NO_LIMIT: Final = frozenset({"healthy", "client"})
 """Verdicts that say that the server holds nothing back."""
+_OTHER_STAGE: Final = "the prealloc queue waits for it, and how much more is served hangs on the prefill servers too"
 UNKNOWN_LIMIT: Final = "what limits the server is not known yet"
 
 _OTHER_LIMIT: Final = {
@@ -99,6 +100,8 @@ def of_pool(context: OptionContext, tokens: int) -> Effect:
     now = observed(context)
     if isinstance(now, Missing):
         return Effect(why=now.reason)
+    if tokens > pool and context.waits_for_pool:
+        return Effect(why=_OTHER_STAGE)
     if tokens >= pool and limit not in POOL_LIMITS:
         return standstill(context, _OTHER_LIMIT.get(limit, f"the limit is {limit}, not the pool"))
     charge = context.need()

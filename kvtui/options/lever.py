@@ -96,6 +96,10 @@ def _running_note(effect: Effect) -> tuple[str, ...]:
     return (f"running {before:.0f} → {after:.0f}",)
 
 
+_BY_POOL: Final = frozenset({None, *POOL_LIMITS})
+"""Limits under which a larger pool is worth something where its throughput is not known."""
+
+
 def _rank(estimate: Estimate, context: OptionContext) -> float:
     """Gain in throughput (else a third of the gain in tokens), the safe ones first."""
     if estimate.why_not:
@@ -104,7 +108,7 @@ def _rank(estimate: Estimate, context: OptionContext) -> float:
     gain = 0.0
     if estimate.tok_s is not None and not isinstance(now, Missing):
         gain = estimate.tok_s.mid / now.tok_s - 1
-    elif estimate.tokens is not None and pool and estimate.tokens != pool and context.limit in {None, *POOL_LIMITS}:
+    elif estimate.tokens is not None and pool and estimate.tokens != pool and (context.limit in _BY_POOL or context.waits_for_pool):
         gain = min(1.0, (estimate.tokens / pool - 1) / 3)
     elif context.limit in _QUIET:
         return 0.0

@@ -22,7 +22,7 @@ def cell_ratio(context: OptionContext, now: Deployment, then: Deployment) -> Rea
         before = cell(config_for(geometry, replace(now, kv_dtype=dtype or now.kv_dtype))).bytes
         after = cell(config_for(geometry, replace(then, kv_dtype=then.kv_dtype if then.kv_dtype != now.kv_dtype else dtype))).bytes
     except SizingError as error:
-        return Missing(error.message)
+        return Missing(_clause(error.message))
     return Known(after / before, None, Where("formula", "cell after ÷ cell before"))
 
 
@@ -45,4 +45,9 @@ def sized(context: OptionContext, deployment: Deployment) -> Sizing | Missing:
     try:
         return size(config_for(geometry, full))
     except SizingError as error:
-        return Missing(error.message)
+        return Missing(_clause(error.message))
+
+
+def _clause(sentence: str) -> str:
+    """A sentence as it stands behind a colon."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
