@@ -49,5 +49,6 @@ def sized(context: OptionContext, deployment: Deployment) -> Sizing | Missing:
 
 
 def _clause(sentence: str) -> str:
-    """A sentence as it stands behind a colon."""
-    return sentence[:1].lower() + sentence[1:].rstrip(".")
+    """A sentence as it stands behind a colon; a name keeps its capital."""
+    first = sentence.partition(" ")[0]
+    return (sentence[:1].lower() + sentence[1:] if first[1:].islower() else sentence).rstrip(".")

@@ -11,6 +11,7 @@ from kvtui.options.conservativeness import conservativeness
 from kvtui.options.lower_fraction import lower_fraction
 from kvtui.options.raise_fraction import raise_fraction
 from kvtui.options.registry import estimates
+from kvtui.options.resized import _clause
 
 
 @pytest.mark.parametrize("limit", ["healthy", "client"])
@@ -39,3 +40,9 @@ def test_the_option_lowers_to_what_the_verdict_says():
 def test_a_plan_for_activations_above_the_card_is_left_out():
     assert "SGLang plans" in raise_fraction(context(boot=boot(chunked_prefill_size=16_384))).risk_text
     assert "SGLang plans" not in raise_fraction(context(boot=boot(chunked_prefill_size=262_144))).risk_text
+
+
+def test_why_a_size_is_not_told_is_a_clause():
+    assert _clause("The fp4 recipes are not modelled.") == "the fp4 recipes are not modelled"
+    assert _clause("DeepSeek-V4 needs a page size.") == "DeepSeek-V4 needs a page size"
+    assert _clause("0.5.9 refuses MLA.") == "0.5.9 refuses MLA"
