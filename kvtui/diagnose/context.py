@@ -88,10 +88,13 @@ class Context:
         """True where samples show requests for long enough to judge a load (a finished log: over its own span)."""
         if self.workload.empty:
             return False
-        if self.frame.finished:
-            return True
+        return self.frame.finished or (self.workload.decode_lines >= ENOUGH_TICKS and self.lasted)
+
+    @property
+    def lasted(self) -> bool:
+        """True where the load was watched for long enough, however few lines it printed (a finished log: over its own span)."""
         span = read(self.workload.span_s)
-        return self.workload.decode_lines >= ENOUGH_TICKS and (span is None or span >= ENOUGH_S)
+        return self.frame.finished or span is None or span >= ENOUGH_S
 
     @property
     def confidence(self) -> Confidence:

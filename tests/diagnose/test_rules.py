@@ -98,6 +98,20 @@ def test_prefill_starves_decode():
     assert first(diagnose(context(log))) == "prefill"
 
 
+@pytest.mark.parametrize(("seconds", "told"), [(4, False), (30, True)])
+def test_a_burst_of_prompts_on_a_running_server_is_no_verdict_yet(seconds, told):
+    log = Log()
+    log.decode(8)
+    for i in range(40):
+        log.prefill(8192, running=8)
+        log.at += seconds / 40
+        if i % 8 == 7:
+            log.decode(8, tput=5)
+            log.at -= 1
+    assert ("prefill" in ids(diagnose(context(log, finished=False)))) is told
+    assert "prefill" in ids(diagnose(context(log)))
+
+
 def test_a_low_hit_is_a_miss_only_where_the_cache_is_off():
     log = Log()
     log.decode(8)

@@ -15,7 +15,7 @@ _PASSES = 3
 def prefill(context: Context) -> Finding | None:
     """Prefill above 40% of wall time, or nothing but prefill while requests wait (facts/diagnoses.md V4)."""
     rank = context.rank
-    if rank is None or not (context.loaded or context.workload.prefill_lines >= 20):
+    if rank is None or not (context.loaded or (context.workload.prefill_lines >= 20 and context.lasted)):
         return None
     only = rank.decode_lines == 0 and rank.prefill_lines >= _PASSES and context.queueing
     if not only and not (prefill_bound(context) and context.workload.prefill_lines >= 20):
