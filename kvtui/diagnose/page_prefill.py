@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kvtui.domain.answers import Loads
+from kvtui.domain.answers import LoadRow, Loads
 from kvtui.domain.http_reading import HttpReading
 from kvtui.domain.latency import Latency, Spread
 from kvtui.domain.rates import Rates
@@ -23,7 +23,11 @@ _FLOODS: Final = 10.0
 _WORTH: Final = 0.25
 """Share from which on the two bounds are worth joining."""
 _FEWEST_BUSY_S: Final = 0.5
-"""Seconds of prefill since the start below which its pace is not known."""
+"""Seconds of prefill between two answers below which its pace is not known."""
+_WARM_BUSY_S: Final = 10.0
+"""Seconds of prefill since the start from which on the first passes, which are slow, do not count any more."""
+_APART_S: Final = 10.0
+"""Seconds between two answers in which hardly any prefill is no accident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Doubt:
 def with_prefill_share(workload: Workload, http: HttpReading | None) -> Workload:
     """The load of sampled pages with prefill's share as the server counts it (``/v1/loads`` of 0.5.15 and later).
 
-    Prompt tokens computed a second, over the pace at which the server has computed them since its start. Elsewhere a page
+    Prompt tokens computed a second, over the pace at which the server computes them. Elsewhere a page
     hides single passes, so that uneven steps look like stalls: then the share is only kept where prompts outweigh answers,
     and within what the time to the first token allows.
     """
@@ -123,19 +127,38 @@ def _most_prefill(http: HttpReading | None) -> float | None:
 def _counted(workload: Workload, http: HttpReading | None) -> dict[int, Known[float]]:
     """Share by data-parallel rank, where ``/v1/loads`` counts the seconds of prefill."""
     loads = http.loads if http is not None else None
-    if not isinstance(loads, Loads):
+    if http is None or not isinstance(loads, Loads):
         return {}
-    return {row.dp: share for row in loads.rows if (share := _prefill_share(workload, row.dp, loads)) is not None}
+    return {row.dp: share for row in loads.rows if (share := _prefill_share(workload, row, loads, http.loads_before)) is not None}
 
 
-def _prefill_share(workload: Workload, dp: int, loads: Loads) -> Known[float] | None:
-    row = next(row for row in loads.rows if row.dp == dp)
-    tokens, busy = row.prefill_tokens_total, row.prefill_busy_s_total
-    if not isinstance(tokens, Known) or not isinstance(busy, Known) or busy.value < _FEWEST_BUSY_S or tokens.value <= 0:
+def _prefill_share(workload: Workload, row: LoadRow, loads: Loads, before: Loads | None) -> Known[float] | None:
+    told, since = _work(row), _since(row, before)
+    if told is None or not isinstance(workload.input_tput, Known) or not workload.ranks:
         return None
-    if not isinstance(workload.input_tput, Known) or not workload.ranks:
-        return None
-    rate = workload.input_tput.value / len(workload.ranks)
-    pace = tokens.value / busy.value
+    tokens, busy = since or (0.0, 0.0)
+    if since is not None and before is not None and busy < _FEWEST_BUSY_S and (apart := loads.at - before.at) >= _APART_S:
+        return Known(busy / apart, loads.at, Where("http", f"/v1/loads: {busy:.2f} s of prefill in {apart:.0f} s"))
+    if busy < _FEWEST_BUSY_S or tokens <= 0:
+        # A server that has just started computed its first tokens slowly: what it did since then says nothing of its pace.
+        tokens, busy = told
+        if busy < _WARM_BUSY_S or tokens <= 0:
+            return None
+    rate, pace = workload.input_tput.value / len(workload.ranks), tokens / busy
     where = Where("http", f"/v1/loads: {pace:,.0f} prompt tokens a second while it prefills")
     return Known(min(1.0, rate / pace), loads.at, where)
+
+
+def _work(row: LoadRow) -> tuple[float, float] | None:
+    """Prompt tokens computed since the start, and the seconds that took; None where it is not told."""
+    tokens, busy = row.prefill_tokens_total, row.prefill_busy_s_total
+    return (tokens.value, busy.value) if isinstance(tokens, Known) and isinstance(busy, Known) else None
+
+
+def _since(row: LoadRow, before: Loads | None) -> tuple[float, float] | None:
+    """The same since an earlier answer."""
+    earlier = next((_work(one) for one in before.rows if one.dp == row.dp), None) if before is not None else None
+    now = _work(row)
+    if now is None or earlier is None or now[0] < earlier[0] or now[1] < earlier[1]:
+        return None
+    return now[0] - earlier[0], now[1] - earlier[1]

@@ -71,6 +71,8 @@ class HttpReading:
     """Decode steps that one decode row stands for (``SampleFeed.steps_per_row``)."""
     restarted_at: float | None = None
     """When the server was last seen to be another process."""
+    loads_before: Loads | None = None
+    """An earlier answer of ``/v1/loads`` of the same process, up to a minute older: what is counted since the start tells little of now."""
     has_served: bool = True
     """False where no request ever came: some releases answer ``/server_info`` only after the first one."""
     notes: tuple[str, ...] = ()

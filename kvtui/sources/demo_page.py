@@ -71,6 +71,7 @@ class DemoHttp:
             latency=memory.latency,
             server_info=memory.info,
             loads=memory.load_state,
+            loads_before=memory.loads_before,
             model=_NO_MODEL,
             motion=memory.motion,
             health=health,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Final
 
 from kvtui.domain.answers import Loads, ModelInfo, ServerInfo
@@ -20,6 +21,9 @@ LOADS_FREE_SINCE: Final = (0, 5, 15)
 """From here on ``/v1/loads`` reads shared memory and does not disturb the scheduler."""
 _BACKLOG: Final = 20_000
 """Rows and events kept for the next read."""
+_LOADS_S: Final = 60.0
+_LOADS_KEPT: Final = 64
+"""Answers of ``/v1/loads`` that later ones are set against: how old, how many."""
 _NOT_YET: Final = Missing("not read yet")
 _RESTARTED: Final = Missing("the server was restarted: asked again within a minute")
 
@@ -39,6 +43,7 @@ class ServerMemory:
         self._rate_meter, self._latency_meter = RateMeter(), LatencyMeter()
         self._watch, self._feed = MotionWatch(), SampleFeed()
         self._rows: list[dict[str, float]] = []
+        self._past_loads: deque[Loads] = deque(maxlen=_LOADS_KEPT)
         self._events: list[Event] = []
         self._away = False
 
@@ -48,6 +53,11 @@ class ServerMemory:
         if isinstance(self.info, ServerInfo) and self.info.release is not None:
             return self.info.release
         return parse_release(self.load_state.version) if isinstance(self.load_state, Loads) else None
+
+    @property
+    def loads_before(self) -> Loads | None:
+        """The oldest answer of ``/v1/loads`` of the last minute; None where there is but one."""
+        return self._past_loads[0] if len(self._past_loads) > 1 else None
 
     @property
     def loads_exist(self) -> bool:
@@ -88,6 +98,7 @@ class ServerMemory:
             self._away, self.restarted_at = False, scrape.at
             self._watch = MotionWatch()
             self.info, self.load_state, before = _RESTARTED, _RESTARTED, _RESTARTED
+            self._past_loads.clear()
         self.latency, self.scrape = self._latency_meter.push(scrape), scrape
         self._watch.page(scrape)
         self._rows += self._feed.push(scrape)
@@ -99,6 +110,9 @@ class ServerMemory:
     def loads(self, loads: Loads, *, alone: bool) -> None:
         """A new answer of ``/v1/loads``; ``alone``: there is no metrics page, so it has to make the rows."""
         before, self.load_state = self.load_state, loads
+        self._past_loads.append(loads)
+        while loads.at - self._past_loads[0].at > _LOADS_S:
+            self._past_loads.popleft()
         self._watch.loads(loads)
         if alone:
             self._rows += load_rows_between(before if isinstance(before, Loads) else None, loads)

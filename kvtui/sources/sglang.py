@@ -94,6 +94,7 @@ class SglangSource:
             latency=known.latency,
             server_info=known.info,
             loads=known.load_state,
+            loads_before=known.loads_before,
             model=known.model,
             motion=known.motion,
             health=self._health(),

@@ -112,6 +112,7 @@ class Player:
             now=at, target="http://127.0.0.1:30000", scrape=memory.scrape, rates=memory.rates, latency=memory.latency,
             server_info=memory.info, loads=memory.load_state, model=Missing("not recorded"), motion=memory.motion, health=(),
             failures=dict(self._failures), steps_per_row=memory.steps_per_row, restarted_at=memory.restarted_at,
+            loads_before=memory.loads_before,
         )  # fmt: skip
         boot = boot_of(http, None)
         return Frame(

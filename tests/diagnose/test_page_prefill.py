@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from kvtui.domain.answers import LoadRow, Loads
 from kvtui.domain.latency import Latency, Quantile, Spread
 from kvtui.domain.motion import Motion
 from kvtui.domain.rates import Rates
-from kvtui.domain.reading import Missing
+from kvtui.domain.reading import Known, Missing
 from kvtui.domain.samples import PREFILL
 
 NONE = Missing("not told")
@@ -27,7 +28,7 @@ def spread(mean, nearest=None):
     return Spread(600, 60, mean, Quantile(near / 2, near, near), *(Quantile(mean, mean, mean),) * 3)
 
 
-def pages(*, prompts, itl=None, ttft=None, requests_s=1.0, loads=NONE, prefills=True, **rates):
+def pages(*, prompts, itl=None, ttft=None, requests_s=1.0, loads=NONE, loads_before=None, prefills=True, **rates):
     """A load of 20 requests at 800 tok/s on pages alone; ``prompts``: tokens computed a second."""
     log = steady(20, pages=True, m=100)
     if prefills:
@@ -38,7 +39,7 @@ def pages(*, prompts, itl=None, ttft=None, requests_s=1.0, loads=NONE, prefills=
         1000.0, ttft=NONE if ttft is None else spread(ttft), itl=NONE if itl is None else spread(*itl), e2e=NONE, queue_time=spread(0.0)
     )
     reading = http(
-        scrape=page(running=20, queued=0), server_info=info(), loads=loads, latency=latency,
+        scrape=page(running=20, queued=0), server_info=info(), loads=loads, loads_before=loads_before, latency=latency,
         rates=Rates(1000.0, requests_s=known(requests_s), **rates),
     )  # fmt: skip
     return machine(log, http_reading=reading, logged=False, tokens_reported=10_000, running_cap=64)
@@ -101,3 +102,30 @@ def test_what_a_server_generated_before_it_stopped_is_not_told_as_now(state, sai
     )  # fmt: skip
     found = diagnose(machine(steady(20, lines=80), http_reading=reading))
     assert any("the server generates" in f.sentence for f in found if f.id == "measurement") is said
+
+
+def counted(tokens, busy, at=1000.0):
+    return Loads(at, rows=(LoadRow(0, prefill_tokens_total=known(tokens), prefill_busy_s_total=known(busy)),))
+
+
+def share(now, before=None, prompts=2_000):
+    """As the seconds tell it; None where it is told by something else."""
+    found = pages(prompts=prompts, loads=now, loads_before=before).workload.prefill_share
+    return found.value if isinstance(found, Known) and "/v1/loads" in str(found.where) else None
+
+
+def test_first_passes_that_were_slow_are_not_held_against_a_new_server():
+    # Two seconds went into the first few tokens; since then 40,000 took one.
+    now, before = counted(40_100.0, 3.0), counted(100.0, 2.0, at=960.0)
+    assert share(now, before) == pytest.approx(share(counted(40_000.0 * 60, 60.0)), rel=0.01)
+    assert share(counted(100.0, 2.0)) is None
+
+
+def test_hardly_any_prefill_between_two_answers_is_a_share_of_its_own():
+    now, before = counted(1_000.0, 2.1), counted(900.0, 2.0, at=980.0)
+    assert share(now, before) == pytest.approx(0.1 / 20)
+    assert share(now, replace(before, at=999.0)) is None
+
+
+def test_counts_that_fell_are_those_of_another_process():
+    assert share(counted(40_000.0 * 60, 60.0), counted(1e9, 900.0, at=960.0)) == pytest.approx(share(counted(40_000.0 * 60, 60.0)))
