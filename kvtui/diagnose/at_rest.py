@@ -59,5 +59,5 @@ def _idle(context: Context, since: float, found: Iterable[Finding]) -> Finding:
         since=since,
         evidence=tuple(proofs),
         at_rest=True,
-        pictures=(Picture("load", "The last load, and nothing since."),),
+        pictures=(Picture("load", "The last load, and nothing since."),) if before is not None else (),
     )

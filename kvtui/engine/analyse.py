@@ -49,9 +49,13 @@ def analyse(frame: Frame, given: Given = NO_GEOMETRY, thresholds: Thresholds = U
 
 
 def _useful(finding: Finding, levers: tuple[Estimate, ...], sums: Account) -> Finding:
-    """The finding with those of its fixes that would change something on this server; a token cap is what holds the pool first."""
+    """The finding with those of its fixes that would change something on this server; a token cap is what holds the pool first.
+
+    A fix after which the server would not start stands last.
+    """
     useless = {lever.id for lever in levers if not lever.applies or lever.idle}
-    fixes = tuple(fix for fix in finding.fixes if fix not in useless)
+    too_much = {lever.id for lever in levers if lever.headroom_gib is not None and lever.headroom_gib < 0}
+    fixes = tuple(sorted((fix for fix in finding.fixes if fix not in useless), key=lambda fix: fix in too_much))
     if finding.id in {"kv-capacity", "retraction", "reservation"} and is_capped(sums):
         fixes = ("remove-leftover-flags", *(fix for fix in fixes if fix != "remove-leftover-flags"))
     return replace(finding, fixes=fixes)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections import Counter
 from typing import Final
 
 from kvtui.domain.samples import DECODE, PREFILL
@@ -46,16 +46,31 @@ COLUMN_OF: Final = {
 }
 """The column of ``domain.samples`` for each key that SGLang 0.4.6 to 0.5.23 prints. ``occupancy`` stays in per cent."""
 
+SHARE_LIMIT: Final = 1.05
+"""The largest share of a pool that can be true: rounding and a late count may show a little above the whole."""
+COUNT_LIMIT: Final = 1e6
+TOKENS_LIMIT: Final = 1e12
+"""Tokens that no single pool holds."""
+_THROUGHPUT_LIMIT: Final = 1e9
+_LIMITS: Final = {
+    **dict.fromkeys(("usage", "swa_usage", "mamba_usage", "preallocated_usage"), SHARE_LIMIT),
+    **dict.fromkeys(("tokens", "swa_tokens", "new_token", "cached_token", "pending_token"), TOKENS_LIMIT),
+    **dict.fromkeys(("gen_tput", "input_tput"), _THROUGHPUT_LIMIT),
+}
+_READ: Final = {key: (column, _LIMITS.get(column, COUNT_LIMIT)) for key, column in COLUMN_OF.items()}
+"""Column and largest value that can be true; counts, lengths and per cents share one limit."""
+
 CONTINUATION: Final = re.compile(
     rb"\s{0,8}(?:#[a-z][a-z -]{1,20}: |(?:token|full token|swa token|mamba) usage: |cuda graph: |gen throughput|input throughput|accept )"
 )
 """What the second half of a batch line looks like after a paste has wrapped it."""
 
 
-def parse_batch(message: str) -> dict[str, float] | None:
+def parse_batch(message: str, refused: Counter[str] | None = None) -> dict[str, float] | None:
     """The values of a batch line by column, with ``kind``; None where the message is no readable batch line.
 
-    Never raises. Values that are no finite number are left out.
+    Never raises. Values that are no finite number are left out, and so are those that cannot be true
+    (negative or beyond their limit); ``refused`` counts the latter by column.
     """
     head = _HEAD.match(message)
     if head is None:
@@ -63,12 +78,17 @@ def parse_batch(message: str) -> dict[str, float] | None:
     values: dict[str, float] = {}
     for part in message[head.end() :].split(", "):
         key, _, text = part.partition(": ")
-        column = COLUMN_OF.get(key)
-        if column is None:
+        entry = _READ.get(key)
+        if entry is None:
             continue
         value = _value(text)
-        if value is not None:
+        if value is None:
+            continue
+        column, most = entry
+        if 0.0 <= value <= most:
             values[column] = value
+        elif refused is not None and value == value:  # noqa: PLR0124 (NaN alone differs from itself; this runs for each value)
+            refused[column] += 1
     if not values:
         return None
     values["kind"] = PREFILL if head[1] == "Prefill" else DECODE
@@ -85,4 +105,4 @@ def _value(text: str) -> float | None:
         if match is None:
             return None
         value = float(match.group())
-    return value if math.isfinite(value) else None
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Final
 
 from kvtui.domain.samples import SampleStore, Timeline
@@ -42,6 +43,8 @@ class BatchStore:
         self._parsed = 0
         self.thinned = 0
         self.unreadable = 0
+        self.refused: Counter[str] = Counter()
+        """Values that cannot be true and were left out, by column."""
 
     def extend(self, lines: list[RawLine]) -> None:
         """Take batch lines, in the order of the log."""
@@ -94,7 +97,7 @@ class BatchStore:
         )
         good = False
         for framed in records:
-            values = parse_batch(framed.message)
+            values = parse_batch(framed.message, self.refused)
             if values is not None:
                 good = True
                 self._add(framed, values)

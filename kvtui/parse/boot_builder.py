@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from kvtui.domain.boot import NO_SIZING_LINES, Boot, BootState, Scalar, Setting, SettingOrigin, SizingLines
-from kvtui.domain.rank import Rank
+from kvtui.domain.boot import NO_SIZING_LINES, Boot, BootState, RankMemory, Scalar, Setting, SettingOrigin, SizingLines
+from kvtui.domain.rank import MAIN, Rank
 from kvtui.domain.reading import Known, Missing, Reading, Where
 from kvtui.parse.event_lines import EventFact
 from kvtui.parse.event_log import EventLog
@@ -167,11 +168,22 @@ class BootBuilder:
             version=version,
             version_hint=(oldest, newest),
             settings=MappingProxyType(self.settings()),
-            ranks=tuple(self.ranks[rank].memory() for rank in sorted(self.ranks, key=lambda r: (r.sort_key, r.ep or 0))),
+            ranks=self._memories(),
             sizing=self.sizing,
             launch_command=self.command,
             notes=tuple(notes[:_NOTES_LIMIT]),
         )
+
+    def _memories(self) -> tuple[RankMemory, ...]:
+        """Each rank's memory, in order; a tool's final line without a rank joins the first rank of the only replica."""
+        told = [self.ranks[rank].memory() for rank in sorted(self.ranks, key=lambda r: (r.sort_key, r.ep or 0))]
+        main = self.ranks.get(MAIN)
+        named = [memory for memory in told if memory.rank != MAIN]
+        if main is None or not main.only_final or not named or any(memory.final for memory in named):
+            return tuple(told)
+        if len({memory.rank.dp for memory in named}) > 1:
+            return tuple(told)
+        return (replace(named[0], final=main.final), *named[1:])
 
 
 def _first(old: Reading[float], value: float | None, at: float | None, where: Where) -> Reading[float]:

@@ -265,6 +265,8 @@ class LogReader:
             notes.append(f"the log holds {self._dispatcher.boots.dropped:,} more starts before the first one shown")
         if unreadable:
             notes.append(f"{unreadable:,} lines look like SGLang's but could not be read")
+        if self._batches.refused:
+            notes.append(f"{self._batches.refused.total():,} values of batch lines that cannot be true were left out")
         if len(self._framer.services) > 1:
             names = safe(", ".join(sorted(self._framer.services)), 120)
             notes.append(f"lines of {len(self._framer.services)} containers are mixed ({names}): their starts cannot be told apart")

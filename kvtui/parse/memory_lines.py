@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Final, Literal
 
+from kvtui.parse.batch_lines import COUNT_LIMIT, TOKENS_LIMIT
 from kvtui.parse.memory_facts import (
     CaptureBegin,
     CaptureEnd,
@@ -83,6 +84,12 @@ def _ints(text: str) -> tuple[int, ...]:
     return () if match is None else tuple(int(part) for part in match[1].split(",") if part.strip().isdigit())[:2_000]
 
 
+def _tokens(text: str) -> int | None:
+    match = _TOKENS.search(text)
+    tokens = int(match[1] or match[2]) if match is not None else None
+    return tokens if tokens is not None and tokens <= TOKENS_LIMIT else None
+
+
 def _weight_end(text: str) -> WeightEnd | None:
     kind, dtype, quant = _TYPE.search(text), _DTYPE.search(text), _QUANT.search(text)
     avail, usage = _size(_AVAIL, text), _size(_USAGE, text)
@@ -105,14 +112,14 @@ def _pool(text: str) -> Pool | None:
             sizes.append(float(match[1]) * scale)
             decimals += 0.5 * 10.0 ** -len(match[1].partition(".")[2]) * scale
             latent = name == "kv"
-    tokens, dtype = _TOKENS.search(text), _DTYPE.search(text)
+    tokens, dtype = _tokens(text), _DTYPE.search(text)
     if tokens is None and not sizes:
         return None
     before = text[: text.lower().index("kv cache")].strip().lower()
     kind: Literal["kv", "full", "swa"] = "swa" if before.endswith("swa") else "full" if before.endswith("full") else "kv"
     return Pool(
         kind=kind,
-        tokens=int(tokens[1] or tokens[2]) if tokens is not None else None,
+        tokens=tokens,
         sizes=tuple(sizes),
         decimals_gib=decimals,
         latent=latent,
@@ -145,11 +152,17 @@ def _capture(text: str) -> MemoryFact | None:
     return CaptureEnd(label, _size(_AVAIL, text), _size(_USAGE, text), _ints(text))
 
 
+def _can_be(name: str, value: int) -> bool:
+    """False for a number of the final line that cannot be true; only a chunk may be negative: it is switched off."""
+    most = COUNT_LIMIT if name == "max_running_requests" else TOKENS_LIMIT
+    return (value >= 0 or name == "chunked_prefill_size") and value <= most
+
+
 def _sized(text: str) -> Sized | None:
     match = _TOTAL.search(text)
-    if match is None:
+    if match is None or int(match[1]) > TOKENS_LIMIT:
         return None
-    fields = {name: int(value) for name, value in _FIELDS.findall(text) if value != "None"}
+    fields = {name: int(value) for name, value in _FIELDS.findall(text) if value != "None" and _can_be(name, int(value))}
     return Sized(
         int(match[1]),
         fields.get("chunked_prefill_size"),
@@ -163,7 +176,7 @@ def _sized(text: str) -> Sized | None:
 def _split(text: str) -> Split | None:
     for pattern in _SPLIT:
         match = pattern.search(text)
-        if match is not None:
+        if match is not None and max(int(match["full"]), int(match["swa"])) <= TOKENS_LIMIT:
             return Split(int(match["full"]), int(match["swa"]))
     return None
 
@@ -172,8 +185,7 @@ def _host(text: str) -> HostAllocation | None:
     match = _HOST.search(text)
     if match is None:
         return None
-    tokens = _TOKENS.search(text)
-    return HostAllocation(float(match[1]) * _IN_GB[match[2]], int(tokens[1] or tokens[2]) if tokens else None)
+    return HostAllocation(float(match[1]) * _IN_GB[match[2]], _tokens(text))
 
 
 def _sizing(text: str) -> Sizing | None:

@@ -72,6 +72,12 @@ class RankBuilder:
         return len(self._pools) + len(self._pool_ends)
 
     @property
+    def only_final(self) -> bool:
+        """True where the final line is all that was said: no weights, pools or graphs of its own."""
+        said = self._loads or self._pools or self._pool_ends or self._captures or self._hosts or self._state or self._swa or self.inits
+        return self.final is not None and not said and not isinstance(self._init, Known)
+
+    @property
     def capturing(self) -> str | None:
         """Label of the capture that has begun and not ended."""
         return next((c.label for c in reversed(self._captures) if c.open), None)

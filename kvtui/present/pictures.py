@@ -99,9 +99,9 @@ def _bars(picture: Picture, state: ViewState, width: int) -> Iterator[Line]:
 
 
 def _until(load: Plot, finding: Finding, state: ViewState, told: History) -> Plot:
-    """The chart with the begin of this verdict, and, of a server that stands still, with the time in which nothing came."""
+    """The chart with the begin of this verdict, and, of a server that stands still or rests, with the time in which nothing came."""
     now, end = state.analysis.frame.now, told.stop
-    if finding.id == "server-stuck" and state.cursor is None and now is not None and now > end:
+    if (finding.id == "server-stuck" or finding.at_rest) and state.cursor is None and now is not None and now > end:
         # A silence of hours must not squeeze what was before it into one column.
         end = min(now, end + max(_SILENT_S, end - told.start))
     begun = finding.since if finding.since is not None and told.start < finding.since < end else None

@@ -14,6 +14,10 @@ from kvtui.domain.workload import Workload, once_a_group
 from kvtui.present.history import History
 
 MINUTE: Final = 60.0
+LEAST_S: Final = 15.0
+"""Seconds that a rate a minute is told of at least: one event in the first second is no sixty."""
+MANY: Final = 2_000
+"""Events from which on older ones may have been let go."""
 
 Points = tuple[list[float], list[float]]
 
@@ -89,19 +93,22 @@ def _intervals(told: History, rank: int) -> list[tuple[float, float, float]]:
 
 
 def retractions_a_minute(analysis: Analysis, told: History) -> Run:
-    """Retractions of the minute before each column's end, from the first sample to the last; empty on an axis of log lines."""
+    """Retractions a minute, over the minute before each column's end, or what of it was watched; empty on an axis of log lines."""
     if told.kind != "time":
         return ()
     events = once_a_group([event for event in analysis.frame.events if event.kind == "retract" and event.at is not None])
     seen = sorted((event.at, event.count) for event in events if event.at is not None and math.isfinite(event.at))
     places, width = [at for at, _ in seen], (told.stop - told.start) / told.columns
+    # Of many only the newest are kept: before the first of them nothing is known.
+    first = max(told.ends[0], places[0]) if places and len(analysis.frame.events) >= MANY else told.ends[0]
     run = []
     for i in range(told.columns):
         end = told.start + width * (i + 1)
-        if end < told.ends[0]:
+        if end < first:
             continue
         if end - width > told.ends[1]:
             break
         low, high = bisect.bisect_right(places, end - MINUTE), bisect.bisect_right(places, end)
-        run.append((min(end, told.stop), float(sum(count for _, count in seen[low:high]))))
+        watched = min(MINUTE, max(LEAST_S, end - first))
+        run.append((min(end, told.stop), sum(count for _, count in seen[low:high]) * MINUTE / watched))
     return tuple(run)

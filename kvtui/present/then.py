@@ -8,7 +8,7 @@ from typing import Final
 from kvtui.domain.buckets import AxisKind
 from kvtui.domain.periods import at_time
 from kvtui.present import glyphs
-from kvtui.present.line import Line, Span, clean, clip_line
+from kvtui.present.line import BLANK, Line, Span, clean, clip_line, wrap
 from kvtui.present.periods import sign, times
 from kvtui.present.plot import position
 from kvtui.present.state import ViewState
@@ -25,6 +25,14 @@ def scrubbed(lines: tuple[Line, ...], state: ViewState, cursor: float, width: in
     """
     first, *more = (clip_line(_now(line), width) for line in lines)
     return (first, clip_line(_then(state, cursor), width), *more)
+
+
+def looking_back(state: ViewState, width: int) -> tuple[Line, ...]:
+    """What must be said above the proof of a verdict of now while the time cursor stands elsewhere; nothing where it does not."""
+    if state.cursor is None:
+        return ()
+    said = "What follows is of now, not of the time cursor; the line in the pictures shows where that stands."
+    return (clip_line(_then(state, state.cursor), width), *((Span(f"   {part}", "changed"),) for part in wrap(said, width - 3)), BLANK)
 
 
 def _now(line: Line) -> Line:

@@ -20,6 +20,7 @@ from kvtui.present.periods import lines as periods
 from kvtui.present.pictures import Pictures
 from kvtui.present.saved import followed_lines
 from kvtui.present.state import ViewState
+from kvtui.present.then import looking_back
 from kvtui.present.verdict import sentence_of
 
 AXES: Final[Mapping[Axis, str]] = {"concurrency": "how many run", "step": "tokens per step", "banner": "the server as a whole"}
@@ -31,7 +32,7 @@ WHOLE: Final = frozenset(("startup-failure", "server-stuck", "hardware-fault", "
 def why(state: ViewState, width: int, pictures: Pictures | None = None) -> tuple[Line, ...]:
     """All verdicts, the primary one first, in lines of at most ``width`` columns; with their ``pictures`` where there is what draws."""
     analysis = state.analysis
-    lines: list[Line] = []
+    lines: list[Line] = [*looking_back(state, width)]
     for number, finding in enumerate(analysis.findings):
         drawn = pictures.of(finding, number, state, width) if pictures is not None else []
         lines += [*_finding(finding, state, width, drawn), BLANK]

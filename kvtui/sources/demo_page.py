@@ -56,7 +56,6 @@ class DemoHttp:
     def reading(self, at: float) -> HttpReading:
         """All that it says by now; rows and events are those since the reading before."""
         memory, failure = self._memory, self._failure
-        rows, events = memory.drain()
         state: SourceState = "live" if failure is None else "failed"
         reason = "" if failure is None else failure.reason
         health = tuple(
@@ -66,19 +65,8 @@ class DemoHttp:
         return HttpReading(
             now=at,
             target=TARGET,
-            scrape=memory.scrape,
-            rates=memory.rates,
-            latency=memory.latency,
-            server_info=memory.info,
-            loads=memory.load_state,
-            loads_before=memory.loads_before,
             model=_NO_MODEL,
-            motion=memory.motion,
             health=health,
             failures=MappingProxyType({} if failure is None else {"metrics": failure, "server_info": failure, "loads": failure}),
-            rows=rows,
-            events=events,
-            steps_per_row=memory.steps_per_row,
-            restarted_at=memory.restarted_at,
-            has_served=memory.has_served,
+            **memory.told(),
         )

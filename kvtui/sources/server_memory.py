@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import Any, Final
 
 from kvtui.domain.answers import Loads, ModelInfo, ServerInfo
 from kvtui.domain.events import Event
@@ -125,6 +125,24 @@ class ServerMemory:
             self._rate_meter.forget(at)
             self._latency_meter.forget()
             self._feed = SampleFeed()
+
+    def told(self) -> dict[str, Any]:
+        """The fields of an ``HttpReading`` that follow from the answers; rows and events are those since the call before."""
+        rows, events = self.drain()
+        return {
+            "scrape": self.scrape,
+            "rates": self.rates,
+            "latency": self.latency,
+            "server_info": self.info,
+            "loads": self.load_state,
+            "loads_before": self.loads_before,
+            "motion": self.motion,
+            "rows": rows,
+            "events": events,
+            "steps_per_row": self.steps_per_row,
+            "restarted_at": self.restarted_at,
+            "has_served": self.has_served,
+        }
 
     def drain(self) -> tuple[tuple[dict[str, float], ...], tuple[Event, ...]]:
         """Rows and events since the last call."""

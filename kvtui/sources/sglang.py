@@ -85,26 +85,14 @@ class SglangSource:
         """What is known now; the first call starts the tasks. Rows and events are those since the read before."""
         self._start()
         known = self._known
-        rows, events = known.drain()
         return HttpReading(
             now=self._clock.now(),
             target=self.target,
-            scrape=known.scrape,
-            rates=known.rates,
-            latency=known.latency,
-            server_info=known.info,
-            loads=known.load_state,
-            loads_before=known.loads_before,
-            model=known.model,
-            motion=known.motion,
             health=self._health(),
             failures=self._failures(),
-            rows=rows,
-            events=events,
-            steps_per_row=known.steps_per_row,
-            restarted_at=known.restarted_at,
-            has_served=known.has_served,
+            model=known.model,
             notes=known.scrape.notes if isinstance(known.scrape, Scrape) else (),
+            **known.told(),
         )
 
     def rest(self, least: float) -> None:

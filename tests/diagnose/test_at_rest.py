@@ -48,6 +48,11 @@ def test_after_fifteen_seconds_it_is_idle_and_says_what_limited_the_last_load():
     assert any("32 run, 20 wait" in proof.text for proof in primary.evidence)
 
 
+def test_the_last_load_is_drawn_only_where_there_was_one():
+    assert [picture.signal for picture in shown(served())[0].pictures] == ["load"]
+    assert at_rest(served(), ())[-1].pictures == ()
+
+
 def test_no_limit_stands_beside_it():
     assert [finding.id for finding in shown(served()) if finding.axis != "banner"] == ["healthy"]
 

@@ -313,6 +313,16 @@ def test_a_live_server_is_judged_after_three_ticks_and_15_seconds():
     assert diagnose(context(queueing(30, lines=8)))[0].confidence == "low"
 
 
+def test_a_span_just_short_of_enough_is_not_rounded_up_to_it():
+    log = queueing(30, lines=14)
+    log.at += 0.8
+    log.decode(30, queued=20)
+    finding = diagnose(context(log, finished=False))[0]
+    assert finding.id == "not-enough-data"
+    assert "over 14 s" in finding.sentence
+    assert "needs 15 seconds" in finding.sentence
+
+
 def test_a_cap_that_nobody_told():
     log = Log()
     log.prefill(3810, running=2, seqs=30, queued=68, usage=0.0)
@@ -339,3 +349,13 @@ def test_every_finding_counts_the_context_it_was_given():
     flags = next(f for f in found if f.id == "leftover-flags")
     assert "10,000" in flags.sentence
     assert first(found) == "kv-capacity"
+
+
+def test_a_usage_that_no_line_tells_is_not_called_zero():
+    log = Log()
+    for _ in range(80):
+        log.at += 1
+        log._add(kind=1.0, running=4, queued=2)
+    sentence = diagnose(context(log))[0].sentence
+    assert "KV usage is not told" in sentence
+    assert "0%" not in sentence.replace("100%", "")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -62,6 +63,27 @@ def test_shapes(line, values):
 @pytest.mark.parametrize("line", ["Decode batch", "Capturing batches (bs=1)", "Decode batch, hello", "x Decode batch, #token: 1", ""])
 def test_what_is_no_batch_line(line):
     assert parse_batch(line) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "column", "most", "beyond"),
+    [
+        ("token usage", "usage", "1.05", "1.80"),
+        ("swa token usage", "swa_usage", "1.00", "9.01"),
+        ("mamba usage", "mamba_usage", "0.00", "-0.20"),
+        ("#running-req", "running", "1000000", "99999999999999999999999"),
+        ("#queue-req", "queued", "0", "-1"),
+        ("#token", "tokens", "1000000000000", "1000000000001"),
+        ("gen throughput (token/s)", "gen_tput", "1000000000.0", "1e10"),
+    ],
+)
+def test_values_that_cannot_be_true_are_left_out_and_counted(told, column, most, beyond):
+    refused = Counter()
+    line = f"Decode batch, {told}: {{}}, accept len: 2.5"
+    assert parse_batch(line.format(most), refused) == {"kind": DECODE, column: float(most), "accept_len": 2.5}
+    assert not refused
+    assert parse_batch(line.format(beyond), refused) == {"kind": DECODE, "accept_len": 2.5}
+    assert refused == {column: 1}
 
 
 def test_every_key_has_a_column():

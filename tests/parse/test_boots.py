@@ -231,3 +231,37 @@ def test_a_draft_of_an_ordinary_type_is_told_by_the_memory_it_begins_with():
     ]
     (rank,) = read(lines).boots[0].ranks
     assert [load.draft for load in rank.loads] == [False, True]
+
+
+def tool(*ranks):
+    """What a benchmark of SGLang's prints: its last line names no rank."""
+    lines = [f"[2026-03-18 10:00:0{n} {rank}] Load weight begin. avail mem=15.33 GB" for n, rank in enumerate(ranks)]
+    lines += [f"[2026-03-18 10:00:05 {rank}] Load weight end. type=X, avail mem=13.81 GB, mem usage=1.52 GB." for rank in ranks]
+    return [*lines, "max_total_num_tokens=473854"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "told"),
+    [
+        (("TP0",), [("TP0", 473854)]),
+        (("TP0", "TP1"), [("TP0", 473854), ("TP1", None)]),
+        (("DP0", "DP1"), [("", 473854), ("DP0", None), ("DP1", None)]),
+    ],
+)
+def test_a_tool_s_final_line_without_a_rank_belongs_to_the_only_replica(ranks, told):
+    (boot,) = read(tool(*ranks)).boots
+    assert sorted((m.rank.label, m.final and m.final.max_total_num_tokens) for m in boot.ranks) == told
+
+
+def test_an_unnamed_rank_with_memory_of_its_own_stays_one():
+    lines = [*tool("TP0")[:-1], "Load weight end. type=X, avail mem=13.80 GB, mem usage=1.53 GB.", "max_total_num_tokens=473854"]
+    (boot,) = read(lines).boots
+    assert [(m.rank.label, m.final is not None) for m in boot.ranks] == [("TP0", False), ("", True)]
+
+
+def test_impossible_values_of_batch_lines_are_told_once():
+    decode = "[2026-03-18 10:00:0{} TP0] Decode batch, #running-req: 4, token usage: {}, #queue-req: 0"
+    reading = read([*BOOT, decode.format(1, "0.90"), decode.format(2, "1.80"), decode.format(3, "9.01")])
+    assert "2 values of batch lines that cannot be true were left out" in reading.notes
+    assert reading.timelines[0].last("usage")[0] == 0.9
+    assert not any("cannot be true" in note for note in read(BOOT).notes)

@@ -95,6 +95,19 @@ def test_lines_without_a_figure(line):
     assert parse_memory(line) is None
 
 
+@pytest.mark.parametrize(
+    ("line", "fact"),
+    [
+        ("max_total_num_tokens=999999999999999, context_len=4096", None),
+        ("max_total_num_tokens=9, max_running_requests=9999999, context_len=-4", f.Sized(9, None, None, None, None, None)),
+        ("KV Cache is allocated. #tokens: 999999999999999", None),
+        ("Use sliding window memory pool. full_layer_tokens=999999999999999, swa_layer_tokens=4", None),
+    ],
+)
+def test_numbers_that_cannot_be_true_are_left_out(line, fact):
+    assert parse_memory(line) == fact
+
+
 def test_the_upper_bound_is_marked():
     fact = parse_memory("Full KV Cache is allocated. dtype: torch.bfloat16, #tokens: 9, K size: 1.00 GB, V size: 1.00 GB (VA upper bound)")
     assert isinstance(fact, f.Pool)

@@ -179,18 +179,32 @@ def test_what_a_verdict_is_about_is_said_in_words():
     assert "how many run, confidence" in text
 
 
-def test_retractions_are_counted_over_a_minute_once_a_group():
+def test_retractions_are_a_rate_over_what_was_watched_counted_once_a_group():
     state = state_of("retraction")
     (plot,) = plots_of("retraction", "retractions")
     events = [e for e in state.analysis.frame.events if e.kind == "retract"]
+    first = history(state.analysis, None, 600.0, 80).ends[0]
     points = [point for run in plot.series[0].runs for point in run]
     for x, y in points:
         seen = sum(e.count for e in events if x - 60 < e.at <= x and (e.rank.tp or 0) == 0)
-        assert y == seen
+        assert y == pytest.approx(seen * 60 / min(60, max(15, x - first)))
     assert max(y for _, y in points) >= 1
+
+
+def test_of_retractions_that_were_let_go_nothing_is_drawn(monkeypatch):
+    state = state_of("retraction")
     told = history(state.analysis, None, 600.0, 80)
-    early = proof_series.retractions_a_minute(state.analysis, replace(told, start=told.ends[0] - 300))
-    assert early[0][0] >= told.ends[0]
+    monkeypatch.setattr(proof_series, "MANY", 1)
+    run = proof_series.retractions_a_minute(state.analysis, told)
+    assert run[0][0] >= min(e.at for e in state.analysis.frame.events if e.kind == "retract")
+
+
+def test_a_page_opened_with_the_time_cursor_set_says_what_is_of_now():
+    state = state_of("kv-full")
+    first = state.analysis.frame.timeline.value("at", 0)
+    text = " ".join(plain(line) for line in page(replace(state, cursor=first + 20)))
+    assert "What follows is of now" in text
+    assert "What follows is of now" not in " ".join(plain(line) for line in page(state))
 
 
 def test_ranks_are_compared_by_their_own_samples():
@@ -208,6 +222,14 @@ def test_a_silence_is_drawn_up_to_now():
     curve = [plain(line) for line in lines if line and isinstance(line[0], Drawn)][1:8]
     last = max(line.rstrip("╌ ┊│").rfind(c) for line in curve for c in line if "⠁" <= c <= "⣿")
     assert len(axis) - last > 20
+
+
+def test_a_fix_that_leaves_no_memory_stands_last():
+    analysis = analysis_of("prefill", "log")
+    left = {e.id: e.headroom_gib for e in analysis.estimates}
+    thin = [left[fix] is not None and left[fix] < 0 for fix in analysis.findings[0].fixes]
+    assert any(thin)
+    assert thin == sorted(thin)
 
 
 def test_a_fix_says_what_it_would_bring_and_is_copied_without_it():

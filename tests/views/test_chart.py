@@ -168,3 +168,12 @@ def test_time_labels_stand_under_their_moment():
 @pytest.mark.parametrize("size", [(0, 0), (5, 3), (GUTTER + 1, 5), (40, 1), (-3, -3)])
 def test_no_room_is_blank(size):
     assert set(text(chart(plot(1.0, 2.0), *size))) <= {""}
+
+
+@pytest.mark.parametrize("height", [6, 7, 8, 9, 12])
+def test_what_stays_below_a_level_is_not_drawn_above_it(height):
+    low = plot(*[0.86] * 40, y1=1.0, limits=(Limit("full from 0.90", 0.9, 0.9),))
+    rows = text(chart(low, 60, height))
+    dashed = next(n for n, row in enumerate(rows) if "╌" in row or "0.9" in row)
+    stroke = min(n for n, row in enumerate(rows) if any("\u2801" <= c <= "\u28ff" for c in row))
+    assert dashed <= stroke

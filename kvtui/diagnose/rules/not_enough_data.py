@@ -37,16 +37,17 @@ def not_enough_data(context: Context) -> Finding | None:
             seen = f"{context.told_by} show{s} neither a whole start nor load"
     else:
         span = read(load.span_s)
-        told = f"over {duration(span)}" if span is not None else "without times"
+        # rounded, a span just short of what is needed would read as enough
+        told = f"over {duration(float(int(span)) if span < ENOUGH_S else span)}" if span is not None else "without times"
         told += " of the newest load" if context.changed_at is not None else ""
         seen = f"{context.told_by} show{s} {load.decode_lines} decode and {load.prefill_lines} prefill {unit} {told}, and no limit"
         need = f"{ENOUGH_S:.0f} seconds with at least {ENOUGH_TICKS} decode {unit}"
         rank = context.rank
         if span is not None and span >= ENOUGH_S and load.decode_lines >= ENOUGH_TICKS and rank is not None:
             title = "No limit stands out"
-            seen += (
-                f": a queue stands in {read(rank.queue_share) or 0.0:.0%} of them and KV usage peaks at {read(rank.usage_peak) or 0.0:.0%}"
-            )
+            peak = read(rank.usage_peak)
+            seen += f": a queue stands in {read(rank.queue_share) or 0.0:.0%} of them"
+            seen += f" and KV usage peaks at {peak:.0%}" if peak is not None else " and KV usage is not told"
             need = "a load that stays on one side: neither idle nor limited for most of the time"
     doubt = prefill_doubt(context)
     if doubt is not None and context.loaded:

@@ -63,7 +63,7 @@ def retraction(context: Context) -> Finding | None:
         pictures=(
             Picture(
                 "retractions",
-                "Each peak is requests that lose their KV and are computed again.",
+                "How often requests lose their KV and are computed again.",
                 (Level(most, f"a limit from {most:g} a minute"),),
             ),
             Picture("usage", "It comes with the pool running full."),

@@ -80,14 +80,21 @@ def _row(plot: Plot, y: float, rows: int) -> int | None:
     return None if cell is None else rows - 1 - cell
 
 
+def _level(plot: Plot, y: float, rows: int) -> int | None:
+    """Row of a single limit: of two rows that are as near the upper one, so that what stays below it is not drawn above it."""
+    if not plot.y0 <= y <= plot.y1:
+        return None
+    return rows - 1 - math.floor((y - plot.y0) / (plot.y1 - plot.y0) * (rows - 1) + 0.5)
+
+
 def _limits(plot: Plot, grid: Grid) -> None:
     """Bands as shade, single limits as a dashed line: a line is seen over a band, a band would hide it."""
     for limit in sorted(plot.limits, key=lambda limit: limit.low == limit.high):
-        low = _row(plot, limit.low, len(grid))
+        line = limit.high == limit.low
+        low = (_level if line else _row)(plot, limit.low, len(grid))
         if low is None:
             continue
-        high = _row(plot, min(limit.high, plot.y1), len(grid))
-        line = limit.high == limit.low
+        high = low if line else _row(plot, min(limit.high, plot.y1), len(grid))
         for row in range(low if high is None else high, low + 1):
             # All cells of a row are alike so far: a line keeps the ground of the band it crosses.
             cell: Cell = (limit.glyph, limit.tone, grid[row][0][2] if line else limit.tone)
@@ -181,7 +188,7 @@ def _framed(plot: Plot, grid: Grid) -> tuple[Line, ...]:
 
 def _levels(plot: Plot, rows: int) -> dict[int | None, str]:
     """The value of each line at its row, in place of a round one: beside 40, a cap of 32 would be read as 40."""
-    told = {_row(plot, limit.low, rows): axis_label(limit.low) for limit in plot.limits if limit.low == limit.high}
+    told = {_level(plot, limit.low, rows): axis_label(limit.low) for limit in plot.limits if limit.low == limit.high}
     return {row: text for row, text in told.items() if row not in {None, rows - 1} and cells(text) < GUTTER}
 
 
