@@ -56,8 +56,8 @@ class Ceiling:
     """Bytes a second of one GPU."""
 
 
-def ceiling(context: OptionContext, change: Change | None = None) -> Ceiling | Missing:
-    """What the GPUs' bandwidth allows with all the demand running at once, after ``change``."""
+def ceiling(context: OptionContext, change: Change | None = None, running: float | None = None) -> Ceiling | Missing:
+    """What the GPUs' bandwidth allows after ``change``, at ``running`` requests of a rank; None: with all the demand at once."""
     now, model = observed(context), _model(context, change)
     if isinstance(now, Missing):
         return now
@@ -69,6 +69,8 @@ def ceiling(context: OptionContext, change: Change | None = None) -> Ceiling | M
     if resident is None or not (0 < bandwidth < math.inf):
         return Missing("the size of a running request or the bandwidth is unknown")
     demand = (now.running + now.queued) * (change.running_factor if change is not None else 1.0)
+    if running is not None and running > 0:
+        demand = min(demand, running)
     accept, verified = _speculation(context)
     found = bound_tok_s(model, demand, resident, bandwidth, accept_len=accept, verified=verified)
     return Ceiling(demand, found, bandwidth)
@@ -98,12 +100,12 @@ def _speculation(context: OptionContext) -> tuple[float, float]:
     return (accept if accept is not None and accept >= 1 else most), 1.0
 
 
-def under_ceiling(context: OptionContext, estimate: Estimate) -> Estimate:
-    """The estimate, cut where it promises more than bandwidth allows."""
+def under_ceiling(context: OptionContext, estimate: Estimate, running: float | None = None) -> Estimate:
+    """The estimate, cut where it promises more than bandwidth allows at ``running`` requests of a rank; None: at all the demand."""
     span = estimate.tok_s
     if span is None:
         return estimate
-    found, now = ceiling(context, estimate.change), observed(context)
+    found, now = ceiling(context, estimate.change, running), observed(context)
     if isinstance(found, Missing) or isinstance(now, Missing) or found.tok_s < now.tok_s or span.high <= found.tok_s:
         # What was measured already disproves a bound below it.
         return estimate

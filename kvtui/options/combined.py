@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from kvtui.domain.banding import band_of
 from kvtui.domain.estimate import Range
@@ -13,6 +14,8 @@ from kvtui.options.arithmetic import pool_after
 from kvtui.options.context import POOL_LIMITS, OptionContext, finite
 from kvtui.options.effect import UNKNOWN_LIMIT, Effect, cliff, observed, of_pool, of_running, standstill
 from kvtui.options.reservation import RESERVING, charges_of, effect_of
+
+_ENDS: Final = "the upper end is the best of one with the middle of the other"
 
 
 def effect_of_change(context: OptionContext, change: Change) -> Effect:
@@ -37,14 +40,15 @@ def _at_same_batch(context: OptionContext, change: Change) -> Effect:
 
 
 def faster(effect: Effect, speed: Speed) -> Effect:
-    """The effect with every figure times a factor."""
+    """The effect times a factor. The best of both together is told by nothing measured: the high end takes the middle of one of them."""
     if effect.tok_s is None:
         return effect
     told = effect.tok_s
     # The 0 … +2% of a limit that does not bind says nothing beside a measured factor.
     high = told.mid if effect.idle else told.high
-    basis = speed.basis if effect.idle else f"{told.basis}; {speed.basis}"
-    return replace(effect, tok_s=Range(told.low * speed.low, told.mid * speed.mid, high * speed.high, basis), idle="")
+    basis = speed.basis if effect.idle else f"{told.basis}; {speed.basis}; {_ENDS}"
+    best = max(told.mid * speed.high, high * speed.mid)
+    return replace(effect, tok_s=Range(told.low * speed.low, told.mid * speed.mid, best, basis), idle="")
 
 
 def _running_effect(context: OptionContext, change: Change) -> Effect:

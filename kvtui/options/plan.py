@@ -161,7 +161,8 @@ def _bounded(context: OptionContext, change: Change, effect: Effect) -> Effect:
     """The effect, cut at the bandwidth's ceiling."""
     if effect.tok_s is None:
         return effect
-    told = under_ceiling(context, Estimate("raise-fraction", "", applies=True, tok_s=effect.tok_s, change=change))
+    after = effect.running[1] if effect.running is not None else None
+    told = under_ceiling(context, Estimate("raise-fraction", "", applies=True, tok_s=effect.tok_s, change=change), after)
     return replace(effect, tok_s=told.tok_s)
 
 

@@ -7,18 +7,24 @@ from typing import Final
 
 from kvtui.domain.estimate import Estimate
 from kvtui.domain.plan import Change
-from kvtui.domain.reading import optional
+from kvtui.domain.reading import Missing, optional
 from kvtui.domain.units import GIB
 from kvtui.domain.what_if import is_capped
+from kvtui.options.ceiling import under_ceiling
+from kvtui.options.combined import effect_of_change
 from kvtui.options.context import OptionContext, finite
+from kvtui.options.effect import observed
 from kvtui.options.lever import SAFE, lever, not_here, today
 from kvtui.options.measured import by_change, measured
+from kvtui.options.weight_reads import bounded
 
 _TITLE: Final = "quantise the weights"
 _SIXTEEN: Final = 1.6
 """Stored bytes a parameter from which weights are taken for 16-bit."""
 _LEFT: Final = 0.54
 """Part of 16-bit weights that fp8 keeps: embeddings, norms and scales stay as they are."""
+_READ: Final = 0.5
+"""Part that a step reads at least: of the input embeddings, which stay at 16 bits, it reads single rows."""
 
 
 @lever("quantize-weights")
@@ -41,8 +47,19 @@ def quantize_weights(context: OptionContext) -> Estimate:
         ),
     )
     change = measured(Change(pool_gib=0.0 if is_capped(context.account) else freed, weight_ratio=_LEFT), "weights in 8 bits")
-    placed = by_change(base, context, change)
+    running = _running_after(context, change)
+    if change.speed is not None:
+        change = replace(change, speed=bounded(context, change.speed, running, _READ))
+    placed = under_ceiling(context, by_change(base, context, change), running)
     return replace(placed, rank=min(0.9, placed.rank - SAFE)) if placed.rank >= SAFE else placed
+
+
+def _running_after(context: OptionContext, change: Change) -> float | None:
+    """Requests that run once the pool has grown: the more run, the less of a step the weights are. Today's where that is not known."""
+    effect, now = effect_of_change(context, replace(change, speed=None)), observed(context)
+    if effect.running is not None:
+        return effect.running[1]
+    return None if isinstance(now, Missing) else now.running
 
 
 def stored_bytes(context: OptionContext) -> float | None:

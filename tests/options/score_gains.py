@@ -129,6 +129,12 @@ def _clients(row):
     return predict(running=before / ranks, tok_s=BASE, to=after / ranks, curve=curve, graphs_cover=True)
 
 
+PARAMETERS = {
+    "GLM-4.5-Air": 106e9, "GLM-4.6": 355e9, "Qwen3-14B": 14.8e9, "Qwen3-8B": 8.2e9, "Nemotron-3-Nano-30B-A3B": 31.6e9, "Llama-3.1-8B": 8.03e9,
+}  # fmt: skip
+MEMORY = {"H100": 80e9, "H200": 141e9, "B200": 180e9, "A100-40GB": 40e9}
+
+
 def _weights(row):
     if row["cell"].endswith(("4-bit", "KV-starved")):
         return Missing("too little evidence" if row["cell"].endswith("4-bit") else "no pool size in the record")
@@ -136,12 +142,18 @@ def _weights(row):
     geometry = made.account.identity.geometry
     from options.option_build import KIMI  # noqa: PLC0415
 
-    sized = replace(geometry or KIMI, parameters=70e9, experts=None, attention=Attention.GQA)
-    tp = made.account.identity.tp.value
+    count, memory = PARAMETERS.get(row["model"]), MEMORY.get(row["gpu"])
+    sized = replace(geometry or KIMI, parameters=count or 70e9, experts=None, attention=Attention.GQA)
+    each = 2 * (count or 70e9) / made.account.identity.tp.value
+    held = made.workload.busiest.running.value * made.workload.resident.value
     full = replace(
         made.account,
         identity=replace(made.account.identity, geometry=sized),
-        weights_gib=Known(2 * 70e9 / tp / (1 << 30)),
+        weights_gib=Known(each / (1 << 30)),
+        # No record tells the KV of a step; more than what the weights leave of the card it cannot be.
+        cell_bytes=Known(min(made.account.cell_bytes.value, (0.9 * memory - each) / held))
+        if count and memory
+        else Missing("not in the record"),
         cap_tokens=Missing(""),
     )
     return lever("quantize-weights", replace(made, account=full, findings=(finding("client"),)))

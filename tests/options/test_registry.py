@@ -17,7 +17,7 @@ from kvtui.options.registry import MODULES, estimates
 
 SHARED = {
     "__init__", "applied", "arithmetic", "ceiling", "combined", "context", "effect", "flags", "launch", "lever", "measured", "of_analysis", "of_plan", "outcome", "plan", "rank_groups", "seen", "simulate", "stated", "stated_text", "trial",
-    "priors", "registry", "reservation", "resized",
+    "priors", "registry", "reservation", "resized", "weight_reads",
 }  # fmt: skip
 
 
