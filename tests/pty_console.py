@@ -32,6 +32,8 @@ class PtyConsole:
         slave = self.slave
 
         def own_terminal():
+            # Where the tests themselves run in the background of a shell, this signal is ignored, and that is inherited.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
