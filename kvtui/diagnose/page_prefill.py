@@ -45,9 +45,9 @@ class Doubt:
 def with_prefill_share(workload: Workload, http: HttpReading | None) -> Workload:
     """The load of sampled pages with prefill's share as the server counts it (``/v1/loads`` of 0.5.15 and later).
 
-    Prompt tokens computed a second, over the pace at which the server computes them. Elsewhere a page
-    hides single passes, so that uneven steps look like stalls: then the share is only kept where prompts outweigh answers,
-    and within what the time to the first token allows.
+    Prompt tokens computed a second, over the pace at which the server computes them. Elsewhere a page hides single passes, so that
+    uneven steps look like stalls: then the share is only kept where prompts outweigh answers, and within what the time to the
+    first token allows.
     """
     counted = _counted(workload, http)
     if counted:

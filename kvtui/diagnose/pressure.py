@@ -102,10 +102,10 @@ def bound_from(context: Context) -> float:
 
 def prefill_pictures(context: Context) -> tuple[Picture, ...]:
     """Prefill's share with where it limits, and the rates. Pages do not tell the share of one stretch; the rates they do."""
-    rates = Picture("rates", "Prompts and answers share the time of the GPU: what prefill takes, decode lacks.")
+    starves, shared = bound_from(context), "Prompts and answers share the time of the GPU: what prefill takes, decode lacks."
     if context.sampled or context.rank is None:
-        return (rates,)
-    starves = bound_from(context)
+        return (Picture("rates", f"{shared} From {starves:.0%} of the time on it starves decode."),)
+    rates = Picture("rates", shared)
     level = Level(starves, f"starves decode from {starves:.0%}")
     seen = "Prefill holds the GPU for this share of the time; decode has the rest."
     return (Picture("prefill-share", seen, (level,), (context.rank.dp,)), rates)

@@ -12,6 +12,7 @@ from typing import Final
 from kvtui.diagnose.context import Context, read
 from kvtui.diagnose.machine import bandwidth, step_of
 from kvtui.domain import roofline
+from kvtui.domain.picture import Level, Picture
 from kvtui.domain.reading import Known, Missing
 
 _IMPOSSIBLE: Final = 1.05
@@ -55,6 +56,18 @@ def _verified(context: Context) -> float:
     if read(context.workload.accept_len) is None or context.boot is None:
         return 1.0
     return max(1.0, min(1e3, context.boot.number("speculative_num_draft_tokens") or 1.0))
+
+
+def step_picture(least_s: float, share: float, seen: str, limit: str) -> Picture:
+    """The step beside what its bytes take: at the full bandwidth (``least_s`` seconds), and at the ``share`` of it that decides."""
+    return Picture(
+        "step",
+        seen,
+        (
+            Level(least_s / share, f"{limit} below {least_s / share * 1000:.1f} ms"),
+            Level(least_s, f"its bytes at full speed {least_s * 1000:.1f} ms"),
+        ),
+    )
 
 
 def efficiency(context: Context) -> Known[float] | Missing:

@@ -279,12 +279,12 @@ def _pure_step(of: _Rows, steps: Sequence[tuple[int, float, bool]]) -> Reading[f
     return of.made(quantile(pure, 0.5), f"median step over {len(pure)} lines without prefill")
 
 
-def _prefilled(of: _Rows) -> dict[int, float]:
-    """Uncached tokens prefilled between each decode line and the one before."""
-    kinds, new = of.window.column("kind"), of.window.column("new_token")
+def prefilled_of(window: Timeline, rows: Sequence[int]) -> dict[int, float]:
+    """Uncached tokens prefilled between each decode line of one rank and the one before, by the line's row."""
+    kinds, new = window.column("kind"), window.column("new_token")
     found: dict[int, float] = {}
     tokens = 0.0
-    for i in of.rows:
+    for i in rows:
         if kinds[i] == DECODE:
             found[i], tokens = tokens, 0.0
         elif math.isfinite(new[i]):
@@ -311,7 +311,7 @@ def _prefill_share(of: _Rows, steps: Sequence[tuple[int, float, bool]], interval
     base = pure.value if isinstance(pure, Known) else quantile(_alike(of, steps), 0.05)
     spent = sum(max(0.0, step - base) for _, step, stalled in steps if stalled)
     share = spent / sum(step for _, step, _ in steps)
-    prefilled = _prefilled(of)
+    prefilled = prefilled_of(of.window, of.rows)
     likely = [(prefilled[i], step * interval) for i, step, _ in steps if prefilled[i] < _IMPOSSIBLE and step < _IMPOSSIBLE]
     fit = fit_share([work for work, _ in likely], [seconds for _, seconds in likely])
     if fit is not None and fit.share > max(passes, share):

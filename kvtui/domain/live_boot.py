@@ -82,6 +82,8 @@ class Said:
         if not boots:
             return boots
         *earlier, newest = boots
+        there = {_start(boot) for boot in boots}
+        self._last = {start: boot for start, boot in self._last.items() if start in there}
         if http is not None and isinstance(http.server_info, ServerInfo):
             laid = self._last[_start(newest)] = overlay(newest, http, found)
         else:

@@ -9,7 +9,7 @@ from typing import Final
 from kvtui.domain.samples import SampleStore, Timeline
 
 WHOLE: Final = 20_000
-"""Newest rows that are kept as they came: several hours at one page a second."""
+"""Newest rows that are kept as they came: five hours of one rank at a page a second."""
 THINNED: Final = 10_000
 """Older rows that are kept in all, spread evenly."""
 BACK_S: Final = 1.0

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 
 from kvtui.domain.estimate import Estimate, Range
-from kvtui.domain.reading import Known
+from kvtui.domain.reading import Known, optional
 from kvtui.present.figures import gib, signed_pct, tokens
 from kvtui.present.state import ViewState
 
 
 def gain(estimate: Estimate, state: ViewState) -> str:
-    """``919…1,229 tok/s (+8% to +44%); pool 188,016 (+62%); 82 fit; headroom 6.10 GiB; risk low; restart; basis: fit of 38 samples``."""
+    """``919…1,229 tok/s (+8% to +44%); pool 188,016 tokens (+62%); 82 requests fit; headroom 6.10 GiB; risk low; restart; basis: …``."""
     if estimate.idle:
         return f"does nothing here: {estimate.why_not}"
     parts = [*_worth(estimate, state)]
@@ -36,11 +36,12 @@ def _worth(estimate: Estimate, state: ViewState) -> Iterator[str]:
         yield f"{low if low == high else f'{low}…{high}'} tok/s{_change(found, state)}"
     account = state.analysis.account
     today = account.tokens_reported
+    each = " a rank" if (optional(account.identity.dp) or 1) > 1 else ""
     if estimate.tokens is not None and not (isinstance(today, Known) and today.value == estimate.tokens):
         more = f" ({signed_pct(today.value, estimate.tokens)})" if isinstance(today, Known) else ""
-        yield f"pool {tokens(estimate.tokens)}{more}"
+        yield f"pool {tokens(estimate.tokens)} tokens{each}{more}"
     if estimate.fits is not None and math.isfinite(estimate.fits):
-        yield f"{estimate.fits:,.0f} fit"
+        yield f"{estimate.fits:,.0f} requests fit{each}"
 
 
 def _change(found: Range, state: ViewState) -> str:

@@ -49,7 +49,12 @@ class Pictures:
         courses = [picture for picture in shown if picture.signal != "memory"]
         if courses:
             lines += self._courses(courses, finding, state, width)
-        return [(Span(f"   {'in pictures' if len(shown) > 1 else 'the picture'}", "label"),), *lines] if lines else []
+        return [(Span(f"   {'in pictures' if len(shown) > 1 else 'the picture'}{self._whose(courses)}", "label"),), *lines] if lines else []
+
+    def _whose(self, shown: Sequence[Picture]) -> str:
+        """Of several data-parallel ranks: a sentence may speak of the busiest, the charts add up all, or name two."""
+        ranks = self.told.ranks if self.told is not None else 1
+        return f", {ranks} ranks together" if ranks > 1 and any(not picture.ranks for picture in shown) else ""
 
     def _courses(self, shown: Sequence[Picture], finding: Finding, state: ViewState, width: int) -> list[Line]:
         told = self._stretch(state, width - INDENT)

@@ -6,10 +6,10 @@ import bisect
 import math
 from typing import Final
 
+from kvtui.domain.batches import prefilled_of, split_ranks, steps_of
 from kvtui.domain.buckets import Run, is_usable
 from kvtui.domain.frame import Analysis
 from kvtui.domain.reading import Known
-from kvtui.domain.samples import DECODE
 from kvtui.domain.workload import Workload, once_a_group
 from kvtui.present.history import History
 
@@ -24,39 +24,18 @@ Points = tuple[list[float], list[float]]
 
 def rank_points(told: History, name: str, rank: int) -> Points:
     """One column of one data-parallel rank, of the first pipeline stage."""
-    values, ranks, stages = (told.timeline.column(column) for column in (name, "dp", "pp"))
-    kept = [
-        (x, y)
-        for x, y, dp, stage in zip(told.places.at, values, ranks, stages, strict=True)
-        if is_usable(x, y) and (dp == rank or (rank == 0 and math.isnan(dp))) and not stage > told.stage
-    ]
+    values, rows = told.timeline.column(name), dict(split_ranks(told.timeline)).get(rank, ())
+    kept = [(told.places.at[i], values[i]) for i in rows if is_usable(told.places.at[i], values[i])]
     return [x for x, _ in kept], [y for _, y in kept]
 
 
 def step_points(told: History) -> Points:
-    """Milliseconds of a decode step, a point a decode line; lines that hold prefill only where there are hardly any others.
-
-    ``running × accept length ÷ tokens a second`` (facts/diagnoses.md 0.3).
-    """
-    names = ("kind", "dp", "pp", "running", "gen_tput", "accept_len")
-    pure: list[tuple[float, float]] = []
-    every: list[tuple[float, float]] = []
-    stalled: dict[float, bool] = {}
-    for x, kind, dp, stage, running, rate, gain in zip(told.places.at, *(told.timeline.column(n) for n in names), strict=True):
-        if stage > told.stage:
-            continue
-        if kind != DECODE:
-            stalled[dp] = True
-            continue
-        if 0 < running < math.inf and 0 < rate < math.inf:
-            point = (x, 1000 * running * (gain if gain >= 1 else 1.0) / rate)
-            # The first line of all may hold the rest before it.
-            if is_usable(*point) and dp in stalled:
-                every.append(point)
-                pure += [] if stalled[dp] else [point]
-        stalled[dp] = False
+    """Milliseconds of a decode step, a point a decode line; lines that hold prefill only where there are hardly any others."""
+    every = [step for _, rows in split_ranks(told.timeline) for step in steps_of(told.timeline, rows)]
+    pure = [step for step in every if not step[2]]
     kept = pure if len(pure) >= max(3, len(every) // 10) else every
-    return [x for x, _ in kept], [y for _, y in kept]
+    points = [(told.places.at[i], 1000 * seconds) for i, seconds, _ in kept if is_usable(told.places.at[i], 1000 * seconds)]
+    return [x for x, _ in points], [y for _, y in points]
 
 
 def prefill_points(told: History, load: Workload | None, rank: int) -> Points:
@@ -66,30 +45,18 @@ def prefill_points(told: History, load: Workload | None, rank: int) -> Points:
     interval as in the next is what their fit assumes too. No points where the share is unknown.
     """
     share = next((one.prefill_share for one in load.ranks if one.dp == rank), None) if load is not None else None
-    spent = _intervals(told, rank)
+    rows = dict(split_ranks(told.timeline)).get(rank, ())
+    work = prefilled_of(told.timeline, rows)
+    spent = [
+        (told.places.at[i], work[i], seconds) for i, seconds, _ in steps_of(told.timeline, rows) if is_usable(told.places.at[i], work[i])
+    ]
     begun = load.first_at.value if load is not None and isinstance(load.first_at, Known) and told.kind == "time" else -math.inf
-    judged = [(work, seconds) for x, work, seconds in spent if x >= begun]
-    work, seconds = math.fsum(w for w, _ in judged), math.fsum(s for _, s in judged)
-    if not isinstance(share, Known) or not (work > 0 and seconds > 0):
+    judged = [(tokens, seconds) for x, tokens, seconds in spent if x >= begun]
+    tokens, seconds = math.fsum(t for t, _ in judged), math.fsum(s for _, s in judged)
+    if not isinstance(share, Known) or not (tokens > 0 and seconds > 0):
         return [], []
-    a_token = share.value * seconds / work
-    return [x for x, _, _ in spent], [100 * min(1.0, a_token * tokens / took) for _, tokens, took in spent]
-
-
-def _intervals(told: History, rank: int) -> list[tuple[float, float, float]]:
-    """Position of each decode line of a rank, the tokens prefilled since the one before, and how long that took (in steps' seconds)."""
-    names = ("kind", "dp", "pp", "new_token", "running", "gen_tput", "accept_len")
-    found, tokens, first = [], 0.0, True
-    for x, kind, dp, stage, new, running, rate, gain in zip(told.places.at, *(told.timeline.column(n) for n in names), strict=True):
-        if (dp if dp >= 0 else 0.0) != rank or stage > told.stage:
-            continue
-        if kind != DECODE:
-            tokens += new if 0 <= new < math.inf else 0.0
-            continue
-        if not first and 0 < running < math.inf and 0 < rate < math.inf and is_usable(x, tokens):
-            found.append((x, tokens, running * (gain if gain >= 1 else 1.0) / rate))
-        tokens, first = 0.0, False
-    return found
+    a_token = share.value * seconds / tokens
+    return [x for x, _, _ in spent], [100 * min(1.0, a_token * one / took) for _, one, took in spent]
 
 
 def retractions_a_minute(analysis: Analysis, told: History) -> Run:

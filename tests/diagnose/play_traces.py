@@ -105,15 +105,12 @@ class Player:
 
     def _frame(self, at: float) -> Frame:
         memory = self._memory
-        rows, events = memory.drain()
-        self._store.extend([{**row, "at": row["at"] + SHIFT_S} for row in rows])
-        self._events += [replace(event, at=event.at + SHIFT_S) for event in events]
+        told = memory.told()
+        self._store.extend([{**row, "at": row["at"] + SHIFT_S} for row in told["rows"]])
+        self._events += [replace(event, at=event.at + SHIFT_S) for event in told["events"]]
         http = HttpReading(
-            now=at, target="http://127.0.0.1:30000", scrape=memory.scrape, rates=memory.rates, latency=memory.latency,
-            server_info=memory.info, loads=memory.load_state, model=Missing("not recorded"), motion=memory.motion, health=(),
-            failures=dict(self._failures), steps_per_row=memory.steps_per_row, restarted_at=memory.restarted_at,
-            loads_before=memory.loads_before,
-        )  # fmt: skip
+            now=at, target="http://127.0.0.1:30000", model=Missing("not recorded"), health=(), failures=dict(self._failures), **told
+        )
         boot = boot_of(http, None)
         return Frame(
             at + SHIFT_S,

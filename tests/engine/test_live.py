@@ -69,6 +69,13 @@ async def test_what_a_server_said_stays_with_its_start():
     assert said.over((), http(), None) == ()
 
 
+async def test_starts_that_are_let_go_are_forgotten():
+    first, said = live_log().boots[0], Said()
+    for number in range(50):
+        said.over((replace(first, first_line=1 + 100 * number),), http(), None)
+    assert len(said._last) == 1
+
+
 async def test_a_log_of_another_start_is_said_and_not_mixed_in():
     source = LiveSource(Clock(), log=Hand(live_log()), http=Hand(http(pool=99_999)))
     await source.read()

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -18,7 +19,7 @@ from kvtui.present.entries import entries, entry_text
 from kvtui.present.history import history
 from kvtui.present.line import Drawn, line_cells, plain
 from kvtui.present.load_plot import load_plot
-from kvtui.present.pictures import Pictures
+from kvtui.present.pictures import Pictures, _until
 from kvtui.present.plot import legends
 from kvtui.present.state import ViewState
 from kvtui.present.why import why
@@ -72,9 +73,8 @@ def test_every_verdict_has_its_picture_and_every_level_is_named_in_it(name, view
             assert bool(finding.pictures) != (finding.id in WITHOUT), finding.id
             for picture in finding.pictures[: 2 if number < 2 else 1]:
                 assert picture.seen in text, finding.id
-                # A level is drawn wherever the series of its picture is told at all.
-                if f"╌ {picture.levels[0].text}" not in text if picture.levels else False:
-                    pytest.fail(f"{finding.id}: {picture.levels[0].text} is not in the legend at {width}")
+                for level in picture.levels:
+                    assert f"╌ {level.text}" in text, f"{finding.id}: no {level.text} in the legend at {width}"
 
 
 def test_every_signal_is_drawn_by_something():
@@ -232,6 +232,26 @@ def test_a_fix_that_leaves_no_memory_stands_last():
     assert thin == sorted(thin)
 
 
+def test_a_server_at_rest_is_drawn_up_to_now():
+    state = state_of("kv-full")
+    told = history(state.analysis, None, 600.0, 80)
+    load = load_plot(state, told, None, 90, 8)
+    later = replace(state, analysis=replace(state.analysis, frame=replace(state.analysis.frame, now=told.stop + 90)))
+    rests = replace(state.analysis.findings[0], at_rest=True)
+    assert _until(load, rests, later, told).x1 == pytest.approx(told.stop + 90)
+    assert _until(load, state.analysis.findings[0], later, told).x1 == told.stop
+
+
+def test_charts_that_add_up_ranks_say_so():
+    texts = {name: "\n".join(plain(line) for line in page(state_of(name))) for name in ("kv-full", "dp-uneven")}
+    assert "together" not in texts["kv-full"]
+    # Those of uneven ranks name the two that are compared.
+    assert "in pictures, 2 ranks together" not in texts["dp-uneven"].split("evidence")[0]
+    uneven = state_of("dp-uneven").analysis
+    both = replace(uneven, findings=(replace(state_of("kv-full").analysis.findings[0]),))
+    assert "in pictures, 2 ranks together" in "\n".join(plain(line) for line in page(ViewState(both)))
+
+
 def test_a_fix_says_what_it_would_bring_and_is_copied_without_it():
     state = ViewState(b.founding(), estimates=b.estimates())
     lines = why(state, 110)
@@ -241,6 +261,8 @@ def test_a_fix_says_what_it_would_bring_and_is_copied_without_it():
     assert "tok/s" in gain
     assert "; basis: " in gain
     assert "headroom" in gain
+    assert re.search(r"pool [\d,]+ tokens", gain)
+    assert re.search(r"\d requests fit", gain)
 
 
 def test_a_fix_that_cannot_be_estimated_says_why():

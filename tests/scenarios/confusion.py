@@ -101,11 +101,7 @@ def metrics_frame(incident: Incident) -> Frame:
         rows, news = memory.drain()
         store.extend(rows)
         events += news
-    http = HttpReading(
-        now=at, target="http://127.0.0.1:30000", scrape=memory.scrape, rates=memory.rates, latency=memory.latency,
-        server_info=memory.info, loads=memory.load_state, model=Missing("not asked"), motion=memory.motion, health=(),
-        failures=failures, steps_per_row=memory.steps_per_row, restarted_at=memory.restarted_at, loads_before=memory.loads_before,
-    )  # fmt: skip
+    http = HttpReading(now=at, target="http://127.0.0.1:30000", model=Missing("not asked"), health=(), failures=failures, **memory.told())
     return Frame(
         at, False, timeline=store.view(), events=tuple(events), http=http, gpus=incident.gpus, host=incident.host, found=incident.found
     )

@@ -15,6 +15,7 @@ def test_the_oldest_of_the_last_minute():
         memory.loads(Loads(float(at)), alone=False)
         assert memory.loads_before is not None
         assert memory.loads_before.at == max(0, at - 60)
+    assert memory.told()["loads_before"] is memory.loads_before
 
 
 def test_a_clock_that_is_set_back_and_answers_in_plenty_are_bounded():

@@ -7,11 +7,11 @@ from typing import Final
 from kvtui.diagnose.context import Context, first_at, proof, read, witness
 from kvtui.diagnose.machine import NO_GPUS, is_busy, nvml_at, pcie_only, server_gpus, step_of, tensor_parallel, without_nvlink
 from kvtui.diagnose.registry import rule
-from kvtui.diagnose.step_bytes import efficiency
+from kvtui.diagnose.step_bytes import efficiency, step_picture
 from kvtui.diagnose.steps import decoding
 from kvtui.domain.finding import Confidence, Evidence, Finding, Ruled
 from kvtui.domain.gpu import Gpu
-from kvtui.domain.picture import Level, Picture
+from kvtui.domain.picture import Picture
 from kvtui.domain.reading import Known, Missing, Reading
 
 _FEWEST_RANKS: Final = 4
@@ -62,17 +62,8 @@ def allreduce(context: Context) -> Finding | None:
 def _pictures(eta: Reading[float], step: float | None) -> tuple[Picture, ...]:
     if not isinstance(eta, Known) or step is None:
         return (Picture("step", "Nothing tells yet how much of this step is waiting."),)
-    least = eta.value * step
-    return (
-        Picture(
-            "step",
-            "The step lies far above what reading its bytes takes: the rest is waiting.",
-            (
-                Level(least / _HIGH, f"no waiting below {least / _HIGH * 1000:.1f} ms"),
-                Level(least, f"its bytes at full speed {least * 1000:.1f} ms"),
-            ),
-        ),
-    )
+    seen = "The step lies far above what reading its bytes takes: the rest is waiting."
+    return (step_picture(eta.value * step, _HIGH, seen, "no waiting"),)
 
 
 def _evidence(

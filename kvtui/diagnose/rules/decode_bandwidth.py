@@ -7,14 +7,15 @@ from typing import Final
 from kvtui.diagnose.context import Context, first_at, proof, read
 from kvtui.diagnose.machine import bandwidth, step_of
 from kvtui.diagnose.registry import rule
-from kvtui.diagnose.step_bytes import StepBytes, efficiency, step_bytes
+from kvtui.diagnose.step_bytes import efficiency, step_bytes, step_picture
 from kvtui.diagnose.steps import decoding
 from kvtui.domain.finding import Evidence, Finding, Ruled
-from kvtui.domain.picture import Level, Picture
 from kvtui.domain.reading import Known, Missing
 
 ENOUGH: Final = 0.6
 """Share of the peak bandwidth that the best public stacks reach (facts/diagnoses.md V5)."""
+
+_SEEN: Final = "A step takes hardly longer than reading its bytes does."
 
 
 @rule("decode-bandwidth")
@@ -53,21 +54,5 @@ def decode_bandwidth(context: Context) -> Finding | None:
         else ("Shorter contexts or a smaller cell shorten the step.",),
         verify=("tokens a second rise and the step stays near the time that its bytes need",),
         needs=("DRAM_ACTIVE of DCGM measures the bandwidth; this is an estimate from sizes, with even routing of experts",),
-        pictures=_pictures(budget, peak),
-    )
-
-
-def _pictures(budget: StepBytes, peak: Known[float] | Missing) -> tuple[Picture, ...]:
-    if isinstance(peak, Missing):
-        return ()
-    least = budget.total / peak.value
-    return (
-        Picture(
-            "step",
-            "A step takes hardly longer than reading its bytes does.",
-            (
-                Level(least / ENOUGH, f"bandwidth limits below {least / ENOUGH * 1000:.1f} ms"),
-                Level(least, f"its bytes at full speed {least * 1000:.1f} ms"),
-            ),
-        ),
+        pictures=(step_picture(budget.total / peak.value, ENOUGH, _SEEN, "bandwidth limits"),) if isinstance(peak, Known) else (),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvtui.diagnose.context import Context, count, first_at, proof, read
-from kvtui.diagnose.pressure import full_from, prefill_bound, pressure_of
+from kvtui.diagnose.pressure import Pressure, full_from, prefill_bound, pressure_of
 from kvtui.diagnose.registry import rule
 from kvtui.domain.finding import Evidence, Finding, Ruled
 from kvtui.domain.picture import Picture
@@ -61,15 +61,20 @@ def kv_capacity(context: Context) -> Finding | None:
             "available_gpu_mem stays at 3 GiB or more under the longest real prompt",
         ),
         needs=() if pool is not None else ("the max_total_num_tokens line of the start: without it the pool's size is unknown",),
-        pictures=(
-            Picture("load", "Running stays at what admission holds, however much waits above it."),
-            Picture(
-                "usage",
-                "The tokens of running requests keep the pool full."
-                if pressure.usage_peak >= context.thresholds.usage_full
-                else "Usage ends below the mark, and still the rest is less than the next request asks for.",
-                (full_from(context),),
-            ),
+        pictures=_pictures(context, pressure),
+    )
+
+
+def _pictures(context: Context, pressure: Pressure) -> tuple[Picture, ...]:
+    full = pressure.usage_peak >= context.thresholds.usage_full
+    return (
+        Picture("load", "Running stays at what admission holds, however much waits above it."),
+        Picture(
+            "usage",
+            "The tokens of running requests keep the pool full."
+            if full
+            else "Usage ends below the mark, and still the rest is less than the next request asks for.",
+            (full_from(context),),
         ),
     )
 
