@@ -177,3 +177,14 @@ def test_what_stays_below_a_level_is_not_drawn_above_it(height):
     dashed = next(n for n, row in enumerate(rows) if "╌" in row or "0.9" in row)
     stroke = min(n for n, row in enumerate(rows) if any("\u2801" <= c <= "\u28ff" for c in row))
     assert dashed <= stroke
+
+
+def test_no_round_value_stands_in_the_row_beside_a_level():
+    drawn = text(chart(plot(*[27.0] * 40, y1=50.0, limits=(Limit("limit", 35.9, 35.9), Limit("full speed", 21.5, 21.5))), 60, 8))
+    labels = [(n, row[: GUTTER - 1].strip()) for n, row in enumerate(drawn) if row[: GUTTER - 1].strip()]
+    assert {"35.9", "21.5", "0"} <= {label for _, label in labels}
+    assert {label for n, label in labels if any(abs(n - m) == 1 and other in {"35.9", "21.5"} for m, other in labels)} <= {
+        "35.9",
+        "21.5",
+        "0",
+    }

@@ -177,7 +177,11 @@ def _cells(line: str) -> Iterator[tuple[str, int | None]]:
 
 def _framed(plot: Plot, grid: Grid) -> tuple[Line, ...]:
     """The grid with the value axis at its left and the time axis below."""
-    labels = {_row(plot, tick.at, len(grid)): tick.text for tick in plot.y_ticks} | _levels(plot, len(grid))
+    rows, levels = len(grid), _levels(plot, len(grid))
+    ticks = {_row(plot, tick.at, rows): tick.text for tick in plot.y_ticks}
+    # 20 in the row below 21.5 would be read as a scale; where the axis begins is never in doubt.
+    near = {beside for row in levels if row is not None for beside in (row - 1, row + 1)} - {rows - 1}
+    labels = {row: text for row, text in ticks.items() if row not in near} | levels
     lines = []
     for number, row in enumerate(grid):
         label = labels.get(number, "")
