@@ -36,6 +36,8 @@ from kvtui.sources.opening import refuse_what_is_no_log
 
 LOOK_S: Final = 2.6
 """Seconds that a report looks at a running server: two pages of metrics, and one try at each endpoint."""
+LATE_S: Final = 0.1
+"""Seconds after its sources that a console looks at what they have read: most have it by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +272,7 @@ def open_feed(request: Request) -> SourceFeed:
         read_geometry(request.model)
     thresholds = request.settings.thresholds
     judge = Paced(_Analyser(request.model, thresholds))
-    return SourceFeed(open_source(request), WallClock(), judge.judge, hold_s=thresholds.persistence_s, at_once=judge.waiting)
+    return SourceFeed(open_source(request), WallClock(late=LATE_S), judge.judge, hold_s=thresholds.persistence_s, at_once=judge.waiting)
 
 
 def planned(model: str, options: Mapping[str, Any]) -> Planned:

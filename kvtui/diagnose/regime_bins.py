@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
+from math import isfinite
+from operator import sub
 from typing import Final
 
 from kvtui.domain.samples import DECODE, PREFILL, Timeline
@@ -43,24 +46,29 @@ class Bins:
     """Time, running and whether a queue stands, of each decode line of each bin."""
 
 
+Row = tuple[float, float, float, float, float, float, float, float]
+"""Time, kind, rank, running, queued, usage, tokens a second and accept length of a batch line."""
+
+
 def bins_of(window: Timeline) -> Bins | None:
     """Means over equal stretches of time; those without a decode line are left out."""
-    names = ("at", "kind", "dp", "running", "queued", "usage", "gen_tput", "accept_len", "new_seq")
-    columns = tuple(window.column(name) for name in names)
-    rows = [row for row in zip(*columns, strict=True) if math.isfinite(row[0])]
-    decode = [row for row in rows if row[1] == DECODE and math.isfinite(row[3])]
+    columns = [window.column(name) for name in ("at", "kind", "dp", "running", "queued", "usage", "gen_tput", "accept_len")]
+    at, kinds = columns[:2]
+    # This and what follows runs for each line of the window at each judgement: no call for each.
+    decode: list[Row] = [row for row in zip(*columns, strict=True) if row[1] == DECODE and isfinite(row[3]) and isfinite(row[0])]
     if len(decode) < _FEWEST_TICKS:
         return None
-    first, last = rows[0][0], max(row[0] for row in rows)
+    known = list(filter(isfinite, at))
+    first, last = known[0], max(known)
     width = max(_BIN_S, 2 * _usual_gap(decode), (last - first) / _MOST_BINS)
-    groups: dict[int, list[tuple[float, ...]]] = {}
+    groups: dict[int, list[Row]] = {}
     for row in decode:
         groups.setdefault(int((row[0] - first) // width), []).append(row)
     started: dict[int, float] = {}
-    for row in rows:
-        if row[1] == PREFILL and row[8] > 0 and math.isfinite(row[8]):
-            number = int((row[0] - first) // width)
-            started[number] = started.get(number, 0.0) + row[8]
+    for x, size in compress(zip(at, window.column("new_seq"), strict=True), map(PREFILL.__eq__, kinds)):
+        if size > 0 and isfinite(size) and isfinite(x):
+            number = int((x - first) // width)
+            started[number] = started.get(number, 0.0) + size
     order = sorted(groups)
     if len(order) < _FEWEST_BINS:
         return None
@@ -76,23 +84,22 @@ def bins_of(window: Timeline) -> Bins | None:
     )
 
 
-def _usual_gap(decode: Sequence[tuple[float, ...]]) -> float:
+def _usual_gap(decode: Sequence[Row]) -> float:
     """Median seconds between two decode lines of one rank."""
-    newest: dict[float, float] = {}
-    gaps = []
+    times: dict[float, list[float]] = {}
     for row in decode:
-        at, rank = row[0], row[2] if row[2] == row[2] else 0.0
-        if rank in newest:
-            gaps.append(at - newest[rank])
-        newest[rank] = at
-    return max(0.0, sorted(gaps)[len(gaps) // 2]) if gaps else 0.0
+        rank = row[2]
+        # A rank that differs from itself is no number.
+        times.setdefault(rank if rank == rank else 0.0, []).append(row[0])  # noqa: PLR0124
+    gaps = sorted(chain.from_iterable(map(sub, of_rank[1:], of_rank) for of_rank in times.values()))
+    return max(0.0, gaps[len(gaps) // 2]) if gaps else 0.0
 
 
-def _signals(groups: Sequence[Sequence[tuple[float, ...]]], running: tuple[float, ...]) -> tuple[Signal, ...]:
+def _signals(groups: Sequence[Sequence[Row]], running: tuple[float, ...]) -> tuple[Signal, ...]:
     most = max(running)
-    queue = tuple(sum(row[4] > 0 for row in rows) / len(rows) for rows in groups)
-    usage = _filled([mean([min(2.0, max(0.0, row[5])) for row in rows if math.isfinite(row[5])]) for rows in groups])
-    pace = _filled([mean([math.log2(step) for row in rows if (step := _step(row)) is not None]) for rows in groups])
+    queue = tuple(sum([row[4] > 0 for row in rows]) / len(rows) for rows in groups)
+    usage = _filled([mean([min(2.0, max(0.0, row[5])) for row in rows if isfinite(row[5])]) for rows in groups])
+    pace = _filled([_pace(rows) for rows in groups])
     found = [Signal(queue, 0.6, 0.1)]
     if most > 1:
         found.append(Signal(tuple(value / most for value in running), 0.35, 0.05))
@@ -101,12 +108,11 @@ def _signals(groups: Sequence[Sequence[tuple[float, ...]]], running: tuple[float
     return tuple(found)
 
 
-def _summed(rows: Sequence[tuple[float, ...]]) -> float:
+def _summed(rows: Sequence[Row]) -> float:
     """Running requests of the server: the means of its ranks, added up."""
     ranks: dict[float, list[float]] = {}
     for row in rows:
         dp, running = row[2], row[3]
-        # A rank that differs from itself is no number; this runs for each line of the window.
         ranks.setdefault(dp if dp == dp else 0.0, []).append(running if 0.0 <= running <= _MOST_RUNNING else _bounded(running))  # noqa: PLR0124
     return sum(sum(values) / len(values) for values in ranks.values())
 
@@ -115,12 +121,14 @@ def _bounded(running: float) -> float:
     return min(_MOST_RUNNING, max(0.0, running))
 
 
-def _step(row: tuple[float, ...]) -> float | None:
-    """Seconds of a decode step, by what one line says."""
-    running, tput = row[3], row[6]
-    gain = row[7] if row[7] >= 1 and math.isfinite(row[7]) else 1.0
-    step = running * gain / tput if 0 < running < math.inf and 0 < tput < math.inf else 0.0
-    return step if 1e-6 < step < 1e3 else None
+def _pace(rows: Sequence[Row]) -> float:
+    """Mean binary logarithm of the seconds of a decode step, by what each line says; nan where none tells."""
+    steps = [
+        running * (gain if 1 <= gain < math.inf else 1.0) / tput
+        for _, _, _, running, _, _, tput, gain in rows
+        if 0 < running < math.inf and 0 < tput < math.inf
+    ]
+    return mean([math.log2(step) for step in steps if 1e-6 < step < 1e3])
 
 
 def mean(values: Sequence[float]) -> float:
@@ -130,9 +138,9 @@ def mean(values: Sequence[float]) -> float:
 
 def _filled(values: Sequence[float]) -> tuple[float, ...]:
     """A bin that does not tell repeats the one before."""
-    known = next((value for value in values if math.isfinite(value)), 0.0)
+    known = next((value for value in values if isfinite(value)), 0.0)
     filled = []
     for value in values:
-        known = value if math.isfinite(value) else known
+        known = value if isfinite(value) else known
         filled.append(known)
     return tuple(filled)

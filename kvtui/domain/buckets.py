@@ -176,8 +176,7 @@ def over_ranks(timeline: Timeline, places: Axis, name: str, gap: float, how: Fol
     stage = min((s for s in set(stages) if math.isfinite(s)), default=0.0)
     newest: dict[float, float] = {}
     seen: dict[float, float] = {}
-    fresh = math.inf
-    """Up to here no rank's newest value is too old."""
+    at, oldest = math.nan, math.inf
     together = _FOLDS[how]
     xs, ys = [], []
     for x, y, rank, here in zip(places.at, values, ranks, stages, strict=True):
@@ -185,13 +184,20 @@ def over_ranks(timeline: Timeline, places: Axis, name: str, gap: float, how: Fol
         if here > stage or not (-FARTHEST <= y <= FARTHEST and -FARTHEST <= x <= FARTHEST):
             continue
         number = rank if rank >= 0 else 0.0
+        # What several ranks say at one moment is one point: between their lines some are of the moment before.
+        if x != at or seen.get(number) == x:
+            if seen:
+                xs.append(at)
+                ys.append(together(newest.values() if oldest >= at - gap else [v for n, v in newest.items() if at - seen[n] <= gap]))
+            at = x
+            if oldest < x - gap:
+                oldest = min(seen.values())
         newest[number], seen[number] = y, x
-        if x + gap < fresh:  # noqa: PLR1730 (a call for each sample)
-            fresh = x + gap
-        if x > fresh:
-            fresh = min(seen.values()) + gap
-        xs.append(x)
-        ys.append(together(newest.values() if x <= fresh else [v for n, v in newest.items() if x - seen[n] <= gap]))
+        if x < oldest:  # noqa: PLR1730 (a call for each sample)
+            oldest = x
+    if seen:
+        xs.append(at)
+        ys.append(together([v for n, v in newest.items() if at - seen[n] <= gap]))
     return xs, ys
 
 
@@ -232,6 +238,10 @@ def newest_before(xs: Sequence[float], ys: Sequence[float], at: float) -> Point 
 
 SIZES: Final = (60.0, 120.0, 300.0, 600.0)
 """Windows of a history that grows, in seconds: the smallest that holds it, up to what is asked for."""
+STILL_S: Final = 5.0
+"""Seconds for which a window that moves stands still at least: narrow columns come several at a time, for each is a chart drawn anew."""
+NEW_S: Final = 15.0
+"""Seconds of history up to which each column comes by itself: a chart that is nearly empty fills at once."""
 
 
 def window(places: Axis, span: float | None, end: float | None, columns: int, *, growing: bool) -> tuple[float, float] | None:
@@ -254,6 +264,8 @@ def window(places: Axis, span: float | None, end: float | None, columns: int, *,
             span = min(span, next((size for size in SIZES if size >= held), span))
         # Without a span the column is a power of two, so that it stays the same while the history gets longer.
         step = span / columns if span is not None else 2.0 ** math.ceil(math.log2(length / columns))
+        if last - first > NEW_S:
+            step *= math.ceil(STILL_S / step)
         stop = math.floor(stop / step) * step
         start = stop - span if span is not None else math.floor(first / step) * step
         return start, max(stop, start + step)

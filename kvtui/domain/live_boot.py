@@ -30,8 +30,17 @@ _DECIMALS: Final = 0.005
 
 def boot_of(http: HttpReading | None, found: FoundServer | None) -> Boot | None:
     """The running server as one boot; None where nothing has answered and no process was found."""
+    bare = _without_memory(http, found)
+    return None if bare is None else replace(bare, ranks=_ranks(http, *_answers(http)))
+
+
+def _answers(http: HttpReading | None) -> tuple[ServerInfo | None, Scrape | None]:
     info = http.server_info if http is not None and isinstance(http.server_info, ServerInfo) else None
-    scrape = http.scrape if http is not None and isinstance(http.scrape, Scrape) else None
+    return info, http.scrape if http is not None and isinstance(http.scrape, Scrape) else None
+
+
+def _without_memory(http: HttpReading | None, found: FoundServer | None) -> Boot | None:
+    info, scrape = _answers(http)
     if info is None and scrape is None and found is None:
         return None
     version: Reading[str] = info.version if info is not None else Missing("the server did not say")
@@ -44,7 +53,7 @@ def boot_of(http: HttpReading | None, found: FoundServer | None) -> Boot | None:
         state="up" if info is not None or scrape is not None else "starting",
         version=version,
         settings=_settings(info, found),
-        ranks=_ranks(http, info, scrape),
+        ranks=(),
         launch_command=_command(info, found),
         notes=info.notes if info is not None else (),
     )
@@ -52,15 +61,16 @@ def boot_of(http: HttpReading | None, found: FoundServer | None) -> Boot | None:
 
 def overlay(boot: Boot, http: HttpReading | None, found: FoundServer | None) -> Boot:
     """The log's boot with what the running server says laid over it; the log's memory lines stay."""
-    live = boot_of(http, found)
+    live = _without_memory(http, found)
     if live is None:
         return boot
     asked = {name: setting for name, setting in live.settings.items() if setting.origin != "command line"}
     typed = {name: setting for name, setting in live.settings.items() if setting.origin == "command line"}
-    final = live.final
     ranks = boot.ranks
-    if final is not None and boot.final is None:
-        ranks = (*ranks, *live.ranks) if ranks else live.ranks
+    # Looked at only where the log has no last line of the start: this runs each second.
+    if boot.final is None:
+        told = _ranks(http, *_answers(http))
+        ranks = (*ranks, *told) if any(rank.final is not None for rank in told) else ranks
     return replace(
         boot,
         version=boot.version if isinstance(boot.version, Known) else live.version,

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kvtui.domain.batches import RankLoad, Steps, load_of_rank, split_ranks, steps_of
+from kvtui.domain.batches import RankLoad, covered, load_of_rank, throughput
 from kvtui.domain.events import Event
 from kvtui.domain.prompts import Prompts, prompts_of
+from kvtui.domain.rank_rows import RankRows, Steps, split_ranks
 from kvtui.domain.reading import Known, Missing, Reading, Where
 from kvtui.domain.samples import Timeline
 
@@ -106,29 +107,30 @@ def observe(
     ranks = split_ranks(window)
     first, last = _ends(window)
     span = last - first if first is not None and last is not None else None
-    steps = [steps_of(window, rows) for _, rows in ranks]
+    split = [RankRows(window, rows) for _, rows in ranks]
+    steps = [of.steps() for of in split]
     interval = decode_interval if decode_interval is not None and decode_interval > 0 else _guess_interval(steps, span)
-    loads = tuple(load_of_rank(dp, window, rows, pool_tokens, interval, told) for (dp, rows), told in zip(ranks, steps, strict=True))
+    loads = tuple(load_of_rank(dp, of, told, pool_tokens, interval) for (dp, _), of, told in zip(ranks, split, steps, strict=True))
     prompts = prompts_of(window, ranks, chunk, longest)
     retract = once_a_group([event for event in events if event.kind == "retract" and _within(event, window, first)])
     retractions = sum(event.count for event in retract)
-    gen_tput = _total(tuple(load.gen_tput for load in loads), tuple(_presence(load, loads) for load in loads))
+    there = _presences([load.covered_weight for load in loads])
     return Workload(
         first_at=Missing(_NO_TIMES) if first is None else Known(first, first),
         last_at=Missing(_NO_TIMES) if last is None else Known(last, last),
         span_s=Missing(_NO_TIMES) if span is None else Known(span, last, Where("formula", "last minus first stamp of the window")),
         decode_lines=sum(load.decode_lines for load in loads),
         prefill_lines=sum(load.prefill_lines for load in loads),
-        running=_total(tuple(load.running for load in loads), tuple(_presence(load, loads) for load in loads)),
+        running=_total(tuple(load.running for load in loads), there),
         running_peak=_highest(tuple(load.running_peak for load in loads)),
-        queued=_total(tuple(load.queued for load in loads), tuple(_presence(load, loads) for load in loads)),
+        queued=_total(tuple(load.queued for load in loads), there),
         usage=_mean(tuple(load.usage for load in loads)),
         resident=_weighted(tuple(load.resident for load in loads), tuple(load.generated_weight for load in loads)),
         prompt=prompts.mean,
         prompt_max=prompts.longest,
         cached_share=prompts.cached_share,
         output=_output(span, prompts, loads, interval),
-        gen_tput=gen_tput,
+        gen_tput=_total(tuple(load.gen_tput for load in loads), there),
         input_tput=_per_second(prompts, span),
         step_s=_weighted(tuple(load.step_s for load in loads), tuple(load.generated_weight for load in loads)),
         pure_step_s=_weighted(tuple(load.pure_step_s for load in loads), tuple(load.generated_weight for load in loads)),
@@ -140,6 +142,15 @@ def observe(
         accept_len=_weighted(tuple(load.accept_len for load in loads), tuple(load.generated_weight for load in loads)),
         ranks=loads,
     )
+
+
+def generated(timeline: Timeline, window_s: float | None) -> Reading[float]:
+    """``Workload.gen_tput`` of a window, without the rest of its load."""
+    window = _newest(timeline, window_s)
+    split = [RankRows(window, rows) for _, rows in split_ranks(window)]
+    steps = [of.steps() for of in split]
+    rates = tuple(throughput(of, told) for of, told in zip(split, steps, strict=True))
+    return _total(rates, _presences([covered(told) for told in steps]))
 
 
 def _newest(timeline: Timeline, window_s: float | None) -> Timeline:
@@ -192,13 +203,13 @@ def _retracted(event: Event) -> int:
     return max(event.count, int(told)) if isinstance(told, (int, float)) and math.isfinite(told) and told < 1e9 else event.count
 
 
-def _presence(load: RankLoad, loads: Sequence[RankLoad]) -> float:
-    """Share of the window in which a rank decoded, by the wall time its lines cover.
+def _presences(weights: Sequence[float]) -> tuple[float, ...]:
+    """Share of the window in which each rank decoded, by the wall time its lines cover.
 
     A rank that has nothing to do prints no lines, so that the mean over its own lines says nothing of its idle time.
     """
-    longest = max((other.covered_weight for other in loads), default=0.0)
-    return min(1.0, load.covered_weight / longest) if longest > 0 else 1.0
+    longest = max(weights, default=0.0)
+    return tuple(min(1.0, weight / longest) if longest > 0 else 1.0 for weight in weights)
 
 
 def _known(readings: Sequence[Reading[float]]) -> list[Known[float]]:

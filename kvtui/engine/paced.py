@@ -19,8 +19,8 @@ from kvtui.domain.ledgers import ledgers
 from kvtui.domain.live_ledgers import live_ledgers
 from kvtui.engine.turns import Turns
 
-EVERY_S: Final = 10.0
-"""Seconds between two judgements of a server at which nothing happens."""
+EVERY_S: Final = 20.0
+"""Seconds between two judgements of a server at which nothing happens; after one that found something else, as long as it has to last."""
 NEW_S: Final = 20.0
 """Seconds from the first frame on, and from a change of the load on, in which each frame is judged: a verdict comes from the first
 samples that allow one."""
@@ -38,6 +38,8 @@ class Paced:
         self._judge = judge
         self._every, self._new = every, new
         self._last: Analysis | None = None
+        self._wait = every
+        """Seconds from the last judgement to the next."""
         self._begun: float | None = None
         self._turns = Turns()
 
@@ -61,14 +63,16 @@ class Paced:
         last = self._last
         if last is None or last.frame.start != frame.start or (_rests(last.frame) and not _rests(frame)):
             self._begun = frame.now
-        self._last = self._judge(frame)
-        return self._last
+        self._last = found = self._judge(frame)
+        anew = last is None or {one.id for one in last.findings} != {one.id for one in found.findings}
+        self._wait = min(self._every, HOLD_S) if anew else self._every
+        return found
 
     def _may_wait(self, judged: Frame, frame: Frame) -> bool:
         if frame.finished or frame.now is None or judged.now is None or self._begun is None:
             return False
         # A clock that went back makes every age meaningless.
-        if not 0 <= frame.now - judged.now < self._every or frame.now - self._begun < self._new or _falls_silent(frame):
+        if not 0 <= frame.now - judged.now < self._wait or frame.now - self._begun < self._new or _falls_silent(frame):
             return False
         return _occurrence(judged) == _occurrence(frame)
 

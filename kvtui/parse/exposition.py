@@ -19,7 +19,10 @@ LINE_LIMIT: Final = 4_096
 KEPT_LIMIT: Final = 50_000
 """Wanted lines of one page; 64 ranks need about 10,000."""
 
-_NUMBER_LIMIT: Final = 40
+NUMBER_LIMIT: Final = 40
+"""Bytes of a value."""
+SIGN: Final = b"sglang:"
+"""How each of SGLang's own series begins."""
 _WANTED: Final = frozenset(name.encode() for name in WANTED)
 _ROUTER: Final = (b"smg_", b"sgl_router_")
 
@@ -50,7 +53,7 @@ def wanted_lines(body: bytes, *, cut: bool = False) -> Page:
     kept: list[tuple[bytes, float]] = []
     unreadable, seen = 0, 0
     for line in lines:
-        if line[:7] != b"sglang:":
+        if not line.startswith(SIGN):
             continue
         seen += 1
         end = line.find(b"{")
@@ -78,7 +81,7 @@ def _split(line: bytes) -> tuple[bytes, float] | None:
     """Series and value of a line; a time stamp after the value is not used. None where there is no value."""
     close = line.rfind(b"}")
     series, rest = (line[: close + 1], line[close + 1 :].split()) if close >= 0 else (line.split(None, 1)[0], line.split()[1:])
-    if not 1 <= len(rest) <= 2 or len(rest[0]) > _NUMBER_LIMIT or b"_" in rest[0]:
+    if not 1 <= len(rest) <= 2 or len(rest[0]) > NUMBER_LIMIT or b"_" in rest[0]:
         return None
     try:
         return series, float(rest[0])

@@ -51,8 +51,10 @@ class _Field:
 
     def read(self, values: Sequence[float], at: float) -> Reading[float]:
         """The reading on a page with these values."""
-        found = self.picks if self.largest else self.picks[:1]
-        value = max(values[pick[0]] if len(pick) == 1 else self.how([values[i] for i in pick]) for pick in found)
+        first = self.picks[0]
+        value = values[first[0]] if len(first) == 1 else self.how([values[i] for i in first])
+        if self.largest and len(self.picks) > 1:
+            value = max(value, *[values[pick[0]] if len(pick) == 1 else self.how([values[i] for i in pick]) for pick in self.picks[1:]])
         return self.zero if self.zero is not None and value == 0 else Known(value, at, self.where)
 
 

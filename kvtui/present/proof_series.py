@@ -6,9 +6,9 @@ import bisect
 import math
 from typing import Final
 
-from kvtui.domain.batches import prefilled_of, split_ranks, steps_of
 from kvtui.domain.buckets import Run, is_usable
 from kvtui.domain.frame import Analysis
+from kvtui.domain.rank_rows import RankRows, split_ranks
 from kvtui.domain.reading import Known
 from kvtui.domain.workload import Workload, once_a_group
 from kvtui.present.history import History
@@ -31,7 +31,7 @@ def rank_points(told: History, name: str, rank: int) -> Points:
 
 def step_points(told: History) -> Points:
     """Milliseconds of a decode step, a point a decode line; lines that hold prefill only where there are hardly any others."""
-    every = [step for _, rows in split_ranks(told.timeline) for step in steps_of(told.timeline, rows)]
+    every = [step for _, rows in split_ranks(told.timeline) for step in RankRows(told.timeline, rows).steps()]
     pure = [step for step in every if not step[2]]
     kept = pure if len(pure) >= max(3, len(every) // 10) else every
     points = [(told.places.at[i], 1000 * seconds) for i, seconds, _ in kept if is_usable(told.places.at[i], 1000 * seconds)]
@@ -46,10 +46,9 @@ def prefill_points(told: History, load: Workload | None, rank: int) -> Points:
     """
     share = next((one.prefill_share for one in load.ranks if one.dp == rank), None) if load is not None else None
     rows = dict(split_ranks(told.timeline)).get(rank, ())
-    work = prefilled_of(told.timeline, rows)
-    spent = [
-        (told.places.at[i], work[i], seconds) for i, seconds, _ in steps_of(told.timeline, rows) if is_usable(told.places.at[i], work[i])
-    ]
+    of = RankRows(told.timeline, rows)
+    work = of.prefilled()
+    spent = [(told.places.at[i], work[i], seconds) for i, seconds, _ in of.steps() if is_usable(told.places.at[i], work[i])]
     begun = load.first_at.value if load is not None and isinstance(load.first_at, Known) and told.kind == "time" else -math.inf
     judged = [(tokens, seconds) for x, tokens, seconds in spent if x >= begun]
     tokens, seconds = math.fsum(t for t, _ in judged), math.fsum(s for _, s in judged)

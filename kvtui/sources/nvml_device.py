@@ -15,7 +15,8 @@ from kvtui.sources.nvml_calls import LOST, NOT_SUPPORTED, Asker, count, label, m
 from kvtui.sources.nvml_lists import active_links, processes_of
 
 _SLOW_EVERY: Final = 10.0
-"""Seconds between two readings of link, ECC, remapped rows, and of the processes of a GPU whose memory does not move."""
+"""Seconds between two readings of link, ECC, remapped rows, temperature, the memory's clock, and of the processes of a GPU whose
+memory does not move."""
 _LINKS_EVERY: Final = 60.0
 """Seconds between two counts of NVLinks, which are a call each and tell how the machine is built."""
 _NO_RESERVED: Final = Missing("this driver does not tell reserved memory apart from used")
@@ -44,6 +45,8 @@ class _Slow:
 
     at: float
     power_limit: Reading[float]
+    temperature: Reading[int]
+    memory_clock: Reading[int]
     nvlinks: Reading[int]
     errors: MemoryErrors
     mig: Reading[bool]
@@ -112,11 +115,11 @@ class Device:
             memory_busy=mapped(busy, lambda pair: pair[1]),
             power=asker.ask(lambda milli: count(milli) / 1000, "nvmlDeviceGetPowerUsage", handle),
             power_limit=slow.power_limit,
-            temperature=asker.first(int, ("nvmlDeviceGetTemperatureV", (handle, 0)), ("nvmlDeviceGetTemperature", (handle, 0))),
+            temperature=slow.temperature,
             clocks=Clocks(
                 sm=self._ask(asker, "nvmlDeviceGetClockInfo", pynvml.NVML_CLOCK_SM),
                 sm_max=fixed.sm_max,
-                memory=self._ask(asker, "nvmlDeviceGetClockInfo", pynvml.NVML_CLOCK_MEM),
+                memory=slow.memory_clock,
                 memory_max=fixed.memory_max,
                 reasons=asker.first(
                     lambda bits: clock_reasons(count(bits)),
@@ -178,6 +181,8 @@ class Device:
         return _Slow(
             at=asker.at,
             power_limit=asker.ask(lambda milli: count(milli) / 1000, "nvmlDeviceGetEnforcedPowerLimit", handle),
+            temperature=asker.first(int, ("nvmlDeviceGetTemperatureV", (handle, 0)), ("nvmlDeviceGetTemperature", (handle, 0))),
+            memory_clock=self._ask(asker, "nvmlDeviceGetClockInfo", pynvml.NVML_CLOCK_MEM),
             nvlinks=self._links(asker),
             errors=_errors(asker, handle),
             mig=asker.ask(lambda modes: modes[0] == 1, "nvmlDeviceGetMigMode", handle),

@@ -18,9 +18,9 @@ from kvtui.domain.http_reading import Failure, HttpReading
 from kvtui.domain.reading import Missing
 from kvtui.domain.scrape import Scrape
 from kvtui.domain.settings import Intervals
-from kvtui.parse.exposition import wanted_lines
 from kvtui.parse.json_body import decode
 from kvtui.parse.loads import read_loads
+from kvtui.parse.page_lines import PageLines
 from kvtui.parse.server_info import read_model_info, read_server_info
 from kvtui.ports import Clock
 from kvtui.sources.daemon import DaemonWorker, StillHanging
@@ -73,7 +73,7 @@ class SglangSource:
         self._info = Endpoint("server_info", intervals.server_info, costly=True)
         self._loads = Endpoint("loads", SLOW_S, costly=True)
         self._model = Endpoint("model_info", SLOW_S)
-        self._pages = PageReader()
+        self._lines, self._pages = PageLines(), PageReader()
         self._known = ServerMemory()
         self._model_wanted = True
         self._info_path, self._model_path = SERVER_INFO, MODEL_INFO
@@ -210,7 +210,7 @@ class SglangSource:
                 self._known.went_away(self._clock.now())
             return answer
         at = self._clock.now()
-        page = await self._off_loop(len(answer.body), lambda: wanted_lines(answer.body, cut=answer.cut))
+        page = await self._off_loop(len(answer.body), lambda: self._lines.read(answer.body, cut=answer.cut))
         failure = of_page(page)
         if failure is not None:
             return failure

@@ -13,7 +13,7 @@ from textual.app import App
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-_EVERY_S: Final = 2.0
+_EVERY_S: Final = 5.0
 
 
 def gone(fd: int) -> bool:

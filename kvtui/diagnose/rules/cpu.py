@@ -9,10 +9,10 @@ from kvtui.diagnose.before_scheduler import busy_helper, held_before
 from kvtui.diagnose.context import ENOUGH_TICKS, Context, first_at, read
 from kvtui.diagnose.registry import rule
 from kvtui.diagnose.steps import FEW
-from kvtui.domain.batches import quantile
 from kvtui.domain.finding import Evidence, Finding, Ruled
 from kvtui.domain.latency import Latency, Spread
 from kvtui.domain.picture import Level, Picture
+from kvtui.domain.rank_rows import quantile
 
 _OCCUPIED_PCT: Final = 85.0
 """GPU computes for less of the time: it waits for the host (facts/diagnoses.md V18)."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from kvtui.diagnose.context import Context, first_at, proof, read
 from kvtui.diagnose.registry import rule
-from kvtui.domain.batches import RankLoad, mean
+from kvtui.domain.batches import RankLoad
 from kvtui.domain.finding import Finding, Ruled
 from kvtui.domain.picture import Level, Picture
+from kvtui.domain.rank_rows import mean
 
 _IDLE_QUEUE = 0.05
 

@@ -10,7 +10,7 @@ from kvtui.domain.finding import Confidence, Evidence, Finding, Ruled
 from kvtui.domain.http_reading import HttpReading
 from kvtui.domain.rates import Rates
 from kvtui.domain.reading import Known
-from kvtui.domain.workload import observe
+from kvtui.domain.workload import generated
 
 _RATIO: Final = 0.6
 """Finished over generated tokens a second; below it a counter of finished requests misleads."""
@@ -58,8 +58,8 @@ def _finished(context: Context, http: HttpReading | None) -> Sign | None:
     rates = http.rates
     if not isinstance(rates, Rates) or not isinstance(rates.finished_tok_s, Known) or (read(context.workload.span_s) or 0.0) < _SPAN_S:
         return None
-    generated = observe(context.frame.timeline, (), pool_tokens=None, window_s=_SPAN_S, decode_interval=int(context.interval)).gen_tput
-    made, ended = read(generated), rates.finished_tok_s.value
+    rate = generated(context.frame.timeline, _SPAN_S)
+    made, ended = read(rate), rates.finished_tok_s.value
     if made is None or made < _SLOWEST or ended >= _RATIO * made:
         return None
     aborted = read(rates.aborted_s)
@@ -72,7 +72,7 @@ def _finished(context: Context, http: HttpReading | None) -> Sign | None:
         told,
         (
             Evidence(f"finished {ended:,.0f} tok/s", str(rates.finished_tok_s.where), context.stamp(rates.at)),
-            proof(f"generated {made:,.0f} tok/s", generated),
+            proof(f"generated {made:,.0f} tok/s", rate),
         ),
         "Compare with sglang:gen_throughput or realtime_tokens_total; ramp, tail, aborts and reasoning tokens are what clients miss.",
     )

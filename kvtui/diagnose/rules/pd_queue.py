@@ -7,9 +7,9 @@ from typing import Final, Literal
 
 from kvtui.diagnose.context import ENOUGH_TICKS, Context, first_at, proof, read
 from kvtui.diagnose.registry import rule
-from kvtui.domain.batches import mean
 from kvtui.domain.finding import Finding, Ruled
 from kvtui.domain.picture import Level, Picture
+from kvtui.domain.rank_rows import mean
 from kvtui.domain.reading import Known, Where
 
 _LASTING: Final = 0.8
