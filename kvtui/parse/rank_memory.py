@@ -60,6 +60,8 @@ class RankBuilder:
         self._swa: SwaSplit | None = None
         self._captures: list[_Capture] = []
         self._hosts: list[HostPool] = []
+        self._told: RankMemory | None = None
+        """What was said up to the newest line, once it was asked for: a log that grows is asked each second."""
 
     @property
     def loads_begun(self) -> int:
@@ -96,6 +98,7 @@ class RankBuilder:
 
     def add(self, fact: facts.MemoryFact, at: float | None, where: Where) -> None:
         """One more line of this rank."""
+        self._told = None
         if isinstance(fact, facts.InitBegin):
             self.inits += 1
         elif isinstance(fact, facts.InitEnd):
@@ -187,6 +190,11 @@ class RankBuilder:
 
     def memory(self) -> RankMemory:
         """What the rank has said so far."""
+        if self._told is None:
+            self._told = self._all_told()
+        return self._told
+
+    def _all_told(self) -> RankMemory:
         return RankMemory(
             rank=self.rank,
             init_usage_gib=self._init,

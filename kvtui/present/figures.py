@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta, timezone
+from typing import Final
 
 from kvtui.domain.reading import Known, Missing, Where
 
 NONE = "–"
 """Stands where a number would; never a zero."""
+NEW_S: Final = 5
+"""Seconds up to which a reading is new."""
 
 
 def tokens(value: float) -> str:
@@ -98,13 +101,18 @@ def figure(value: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """An age in at most four characters: ``2s``, ``3m``, ``5h``, ``9d``."""
+    """An age in at most four characters: ``<5s``, ``12s``, ``3m``, ``5h``, ``9d``.
+
+    What is new is not told to the second: a column of ages that change with each tick would be all that moves on a steady server.
+    """
     if not math.isfinite(seconds):
         return "?"
+    if seconds < NEW_S:
+        return f"<{NEW_S}s"
     for size, letter in ((86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size:
             return f"{min(999, int(seconds // size))}{letter}"
-    return f"{max(0, int(seconds))}s"
+    return f"{int(seconds)}s"
 
 
 def seconds(value: float) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from kvtui.domain.frame import SourceHealth, SourceState
 from kvtui.domain.host import CgroupMemory, HostReading, NumaNode, Pressure, ProcessUse
@@ -21,6 +21,8 @@ T = TypeVar("T")
 _FAILURES: Final = (OSError, ValueError, IndexError)
 _PROCESSES: Final = 256
 _PAGE: Final = 65_536
+_SELDOM_S: Final = 10.0
+"""Seconds between two readings of limits and of NUMA nodes."""
 NO_SWAP_COUNT: Final = Missing("vmstat counts no swapped pages")
 FIRST: Final = Missing("a rate needs two readings")
 
@@ -89,6 +91,7 @@ class _Probe:
         self._sys = sys_root
         self._swapped: tuple[float, int, int] | None = None
         self._ticks: dict[int, tuple[float, int, int]] = {}
+        self._kept: dict[object, tuple[float, Any]] = {}
         self._page = os.sysconf("SC_PAGE_SIZE")
         self._per_second = os.sysconf("SC_CLK_TCK")
 
@@ -107,12 +110,21 @@ class _Probe:
             swap_in=rates[0],
             swap_out=rates[1],
             pressure=self._pressure(at),
-            cgroup=self._cgroup(at, pids[0] if pids else None),
-            nodes=_known(at, "numa meminfo", self._nodes),
+            cgroup=self._seldom(at, pids[:1], lambda: self._cgroup(at, pids[0] if pids else None)),
+            nodes=self._seldom(at, "nodes", lambda: _known(at, "numa meminfo", self._nodes)),
             load=_known(at, "load average", os.getloadavg),
             cpus=_known(at, "cpu count", lambda: os.cpu_count() or 1),
             processes=self._processes(at, pids[:_PROCESSES]),
         )
+
+    def _seldom(self, at: float, what: object, read: Callable[[], T]) -> T:
+        """A part that takes several files and moves slowly: that of the last reading, until it is ten seconds old."""
+        before = self._kept.get(what)
+        if before is None or not 0 <= at - before[0] < _SELDOM_S:
+            self._kept = {name: kept for name, kept in self._kept.items() if 0 <= at - kept[0] < _SELDOM_S}
+            before = self._kept[what] = (at, read())
+        found: T = before[1]
+        return found
 
     def _swap_rates(self, at: float) -> tuple[Known[float] | Missing, Known[float] | Missing]:
         """Bytes a second into memory and out of it: vmstat counts pages."""

@@ -60,6 +60,8 @@ class LogSource:
         self._stream_note = ""
         self._head = Head()
         self._reading: LogReading | None = None
+        self._unread = False
+        """True while lines came that ``_reading`` does not hold."""
         self._state: SourceState = "waiting"
         self._since: float | None = None
         self._worker = DaemonWorker("kvtui-log")
@@ -179,6 +181,7 @@ class LogSource:
 
     def _feed(self, lines: list[bytes]) -> None:
         self._reader.feed(lines)
+        self._unread = True
         self._lines += len(lines)
         self._head.look(lines)
 
@@ -228,8 +231,9 @@ class LogSource:
         return self._head.told(self._shown, frame.counts.lines, self._stream_note)
 
     def _frame(self) -> Frame:
-        reading = self._reader.reading()
-        self._reading = reading
+        if self._reading is None or self._unread:
+            self._reading, self._unread = self._reader.reading(), False
+        reading = self._reading
         finished = self._ended or self._tail_fed
         chosen = self._chosen if -len(reading.boots) <= self._chosen < len(reading.boots) else -1
         shown = bool(reading.boots)

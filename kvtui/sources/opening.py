@@ -17,6 +17,7 @@ ELSEWHERE: Final = "Give the file that holds SGLang's output, or the server's ad
 _MAGIC_SIZE: Final = 8
 _LOOK: Final = 65_536
 _PIECE: Final = 1 << 18
+_LEAST: Final = 4_096
 _BINARY_SHARE: Final = 0.05
 _FOREIGN: Final = (
     (b"\xfd7zXZ\x00", "xz", "xzcat"),
@@ -58,7 +59,8 @@ class PlainStream:
 
     def read(self, size: int, wait: float | None = None) -> bytes | None:  # noqa: ARG002 - a file never makes anybody wait
         """Up to ``size`` bytes from where the last read stopped."""
-        return self._file.read(size)
+        # As much as is there: room for a whole piece costs more than the lines of a second.
+        return self._file.read(min(size, max(_LEAST, os.fstat(self._file.fileno()).st_size - self._file.tell())))
 
     def identity(self) -> tuple[int, int, int]:
         """Device, inode and size of the open file."""

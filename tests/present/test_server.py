@@ -87,11 +87,11 @@ def test_a_band_given_by_the_caller_stands_in():
 
 def test_values_are_those_at_the_cursor():
     analysis = timed({"at": 0, "running": 5, "queued": 0}, {"at": 100, "running": 9, "queued": 1}, {"at": 110, "running": 20, "queued": 3})
-    at = server_model(ViewState(analysis, cursor=104), 57, 12)
+    at = server_model(ViewState(analysis, cursor=107), 57, 12)
     assert " 9 " in at.rows[0][1].text + " "
-    assert rows(at)[0].endswith("4s")
-    assert "00:01:44" in plain(at.note)
-    assert at.plot.cursor == 104
+    assert rows(at)[0].endswith(" 7s")
+    assert "00:01:47" in plain(at.note)
+    assert at.plot.cursor == 107
     assert server_model(ViewState(analysis), 57, 12).rows[0][1].text.strip() == "20"
 
 
@@ -203,7 +203,11 @@ def test_figures_are_short(value, text):
 
 
 def test_ages_are_short():
-    assert [age(s) for s in (-3, 0, 59, 60, 7_200, 200_000, math.nan)] == ["0s", "0s", "59s", "1m", "2h", "2d", "?"]
+    assert [age(s) for s in (5, 59, 60, 7_200, 200_000, math.nan)] == ["5s", "59s", "1m", "2h", "2d", "?"]
+
+
+def test_what_is_new_is_not_told_to_the_second():
+    assert {age(s) for s in (-3, 0, 1.5, 4.99)} == {"<5s"}
 
 
 def test_ticks_are_round_and_have_room():

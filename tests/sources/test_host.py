@@ -84,6 +84,9 @@ async def test_no_limit_is_missing_and_version_one_is_read(proc, sys_root, clock
     proc.add(100, ["x"], cgroup="4:memory:/docker/x\n0::/\n")
     group(sys_root, "memory/docker/x", memory__limit_in_bytes=2000, memory__usage_in_bytes=1500, memory__stat="total_inactive_file 7")
     group(sys_root, "memory", memory__limit_in_bytes=9223372036854771712, memory__usage_in_bytes=1)
+    # Limits are read seldom.
+    assert (await source.read()).cgroup.value == found
+    clock.at += 10
     found = (await source.read()).cgroup.value
     assert (found.path, found.limit.value, found.current.value, found.cache.value) == ("/docker/x", 2000, 1500, 7)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.containers import Container, Vertical
@@ -104,9 +105,10 @@ class MainScreen(StateScreen):
 
         self._state = state = replace(state, width=width_class(self.room(self.size)))
         self.set_class(self._has_banner(state), "-banner")
-        self.query_one("#header", Bar).show(lambda width: (header(state, width),))
-        self.query_one("#strip", Bar).show(lambda width: self.verdicts(state, width))
-        for pane in self._panes():
+        head, verdicts = self._bars
+        head.show(lambda width: (header(state, width),))
+        verdicts.show(lambda width: self.verdicts(state, width))
+        for pane in self._panes:
             pane.state = state
 
     def verdicts(self, state: ViewState, width: int) -> tuple[Line, ...]:
@@ -160,21 +162,27 @@ class MainScreen(StateScreen):
         if self._state is not None:
             self.show(self._state)
 
+    @cached_property
+    def _bars(self) -> tuple[Bar, Bar]:
+        """The header and the verdict strip."""
+        return self.query_one("#header", Bar), self.query_one("#strip", Bar)
+
+    @cached_property
     def _panes(self) -> list[Panel[object]]:
         return [self.query_one(f"#{name}", Panel) for name in PANES]
 
     def _go(self, number: int) -> None:
         self.turn_to(number)
-        self._panes()[number].focus()
+        self._panes[number].focus()
 
     def turn_to(self, number: int) -> None:
         """Show a pane where only one fits; the focus stays."""
         self._current = number
-        for index, pane in enumerate(self._panes()):
+        for index, pane in enumerate(self._panes):
             pane.set_class(index == number, "-current")
         self.query_one("#tabs", Bar).show(lambda width: (tabs(NAMES, self._current, width),))
         # Where something scrolls at the same time, Textual sends what appears no resize.
-        self.call_after_refresh(self._panes()[number].update_model)
+        self.call_after_refresh(self._panes[number].update_model)
 
     def action_pane(self, name: str) -> None:
         """Go to a pane."""
@@ -230,7 +238,7 @@ class MainScreen(StateScreen):
         elif isinstance(focused, StripBar) and self._state is not None:
             entries = of_verdicts(finding.id for finding in self._state.analysis.findings)
         else:
-            pane = focused if isinstance(focused, LinePanel) else self._panes()[self._current]
+            pane = focused if isinstance(focused, LinePanel) else self._panes[self._current]
             entries = in_rows(pane.rows) if isinstance(pane, LinePanel) else ()
         self.app.push_screen(TextScreen("What this is", lambda _state, width: entry_lines(entries, width), self._state))
 
