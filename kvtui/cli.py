@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import gc
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
 from kvtui import __version__
-from kvtui.verbs.completion import completion
-from kvtui.verbs.config import config
-from kvtui.verbs.console import console
-from kvtui.verbs.guide import guide
-from kvtui.verbs.palettes import palettes
-from kvtui.verbs.plan import plan
-from kvtui.verbs.report import report
-from kvtui.verbs.serve import serve
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+VERBS: Final = ("completion", "config", "console", "guide", "palettes", "plan", "report", "serve")
+"""Each is the command of that name in ``kvtui.verbs``, imported where it is asked for: the first picture waits for one of them."""
 
 
 class _ConsoleByDefault(click.Group):
@@ -26,18 +23,38 @@ class _ConsoleByDefault(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}
         # Options of the console may come first: kvtui --theme light server.log.
-        if args and args[0] not in self.commands and args[0] not in own:
+        if args and args[0] not in VERBS and args[0] not in own:
             args = ["console", *args]
         return super().parse_args(ctx, args)
 
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's own signature)
+        """Every word."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (as above)
+        """The command of a word."""
+        return _verb(cmd_name) if cmd_name in VERBS else None
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Commands, and what the console takes without being named."""
+        console = _verb("console")
         inner = console.make_context("console", [], parent=ctx, resilient_parsing=True)
         if incomplete.startswith("-"):
             found = console.shell_complete(inner, incomplete)
         else:
             found = next(param for param in console.params if param.name == "target").shell_complete(inner, incomplete)
         return list({item.value: item for item in (*found, *super().shell_complete(ctx, incomplete))}.values())
+
+
+def _verb(name: str) -> click.Command:
+    collects = gc.isenabled()
+    # Imports make no garbage worth a search.
+    gc.disable()
+    try:
+        return cast("click.Command", getattr(import_module(f"kvtui.verbs.{name}"), name))
+    finally:
+        if collects:
+            gc.enable()
 
 
 @click.group(
@@ -58,8 +75,4 @@ def main(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         unset = dict.fromkeys(("target", "theme", "demo", "model", "boot", "api_key_file", "log", "config"))
-        ctx.invoke(console, **unset, no_mouse=False, speed=1.0)
-
-
-for verb in (console, report, plan, guide, palettes, serve, config, completion):
-    main.add_command(verb)
+        ctx.invoke(_verb("console"), **unset, no_mouse=False, speed=1.0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from typing import Final
 
 from kvtui.domain.samples import SampleStore, Timeline
 from kvtui.parse.batch_lines import parse_batch
 from kvtui.parse.framing import Framed, Framer
-
-RawLine = tuple[int, bytes]
+from kvtui.parse.packed_lines import PackedLines, RawLine
 
 _SCATTER: Final = 2_654_435_769
 _FULL: Final = 1 << 32
@@ -24,6 +24,10 @@ def _chance(line: int) -> int:
     return line * _SCATTER % _FULL
 
 
+def _below(limit: int, line: int) -> bool:
+    return _chance(line) < limit
+
+
 def _bounded(lines: list[RawLine]) -> list[RawLine]:
     return [(line, raw if len(raw) <= _LINE_LIMIT else raw[:_LINE_LIMIT]) for line, raw in lines]
 
@@ -33,8 +37,7 @@ class BatchStore:
 
     def __init__(self, detail: int, coarse: int) -> None:
         self._detail, self._coarse = detail, coarse
-        self._waiting: list[RawLine] = []
-        self._old: list[RawLine] = []
+        self._waiting, self._old = PackedLines(), PackedLines()
         self._limit = _FULL
         self._store = SampleStore()
         self._rows: list[dict[str, float]] = []
@@ -52,39 +55,35 @@ class BatchStore:
         self._waiting.extend(lines if max((len(raw) for _, raw in lines), default=0) <= _LINE_LIMIT else _bounded(lines))
         surplus = len(self._waiting) - self._detail
         if surplus > self._detail // 4:
-            self._thin(self._waiting[:surplus])
-            del self._waiting[:surplus]
+            for piece in self._waiting.take(surplus):
+                self._thin(piece)
 
     def join(self, line: int, rest: bytes) -> bool:
         """Add the rest of the newest line, which a paste wrapped; False where it is not that line's neighbour."""
-        if not self._waiting or self._waiting[-1][0] < line - 3 or len(self._waiting[-1][1]) > 2_000:
+        newest = self._waiting.newest
+        if newest is None or newest[0] < line - 3 or len(newest[1]) > 2_000:
             return False
-        number, start = self._waiting[-1]
-        self._waiting[-1] = (number, start.rstrip() + b" " + rest.strip())
+        self._waiting.change_newest((newest[0], newest[1].rstrip() + b" " + rest.strip()))
         return True
 
     def newest(self) -> RawLine | None:
         """The newest raw line that waits to be parsed."""
-        return self._waiting[-1] if self._waiting else None
+        return self._waiting.newest
 
     def _thin(self, lines: list[RawLine]) -> None:
-        limit = self._limit
-        kept = [item for item in lines if item[0] * _SCATTER % _FULL < limit] if limit < _FULL else lines
+        kept = [item for item in lines if _chance(item[0]) < self._limit] if self._limit < _FULL else lines
         self._old.extend(kept)
-        before = len(lines) - len(kept)
+        self.thinned += len(lines) - len(kept)
         while len(self._old) > self._coarse:
             self._limit //= 2
-            size = len(self._old)
-            self._old = [item for item in self._old if _chance(item[0]) < self._limit]
-            before += size - len(self._old)
-        self.thinned += before
+            self.thinned += self._old.keep(partial(_below, self._limit))
 
     def view(self, framer: Framer) -> Timeline:
         """All samples so far."""
         for part in (self._old, self._waiting):
-            for line, raw in part:
-                self._parse(framer, line, raw)
-        self._old, self._waiting = [], []
+            for piece in part.take_all():
+                for line, raw in piece:
+                    self._parse(framer, line, raw)
         self._write()
         if self._parsed > self._detail + 2 * self._coarse:
             self._rebuild()

@@ -12,12 +12,13 @@ from kvtui.domain.frame import ReadCounts
 from kvtui.domain.samples import Timeline
 from kvtui.parse.assembly import Assembler
 from kvtui.parse.batch_lines import CONTINUATION
-from kvtui.parse.batch_store import BatchStore, RawLine
+from kvtui.parse.batch_store import BatchStore
 from kvtui.parse.boot_builder import BootBuilder
 from kvtui.parse.boots import Place
 from kvtui.parse.dispatch import Dispatcher
 from kvtui.parse.envelopes import Envelopes
 from kvtui.parse.framing import Framed, Framer
+from kvtui.parse.packed_lines import RawLine
 from kvtui.parse.redact import safe
 from kvtui.parse.stamps import clock_seconds
 from kvtui.parse.wording import bounds

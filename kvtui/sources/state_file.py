@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +20,8 @@ def state_folder() -> Path:
 
 def read_state(path: Path) -> object:
     """What the file holds; None where there is none, or nothing that can be read."""
+    import json  # noqa: PLC0415 (as above)
+
     try:
         with path.open("rb") as file:
             return json.loads(file.read(_LONGEST))
@@ -30,6 +31,8 @@ def read_state(path: Path) -> object:
 
 def write_state(path: Path, data: object) -> str:
     """Replace the file as a whole, mode 0600; returns why that failed, or an empty string."""
+    import json  # noqa: PLC0415 (as above)
+
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

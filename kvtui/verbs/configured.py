@@ -92,8 +92,10 @@ def look(config: Path | None, given: Given) -> Configured:
 def words() -> tuple[str, ...]:
     """The commands of the command line."""
     context = click.get_current_context(silent=True)
-    top = context.find_root().command if context is not None else None
-    return tuple(top.commands) if isinstance(top, click.Group) else ()
+    if context is None:
+        return ()
+    top = context.find_root().command
+    return tuple(top.list_commands(context)) if isinstance(top, click.Group) else ()
 
 
 def shown(path: Path) -> str:

@@ -17,7 +17,6 @@ from kvtui.present.target import is_address, shown
 from kvtui.verbs.completion import scenarios, targets
 from kvtui.verbs.configured import CONFIG, configured, of_screen, opened
 from kvtui.verbs.finite import Finite
-from kvtui.verbs.guide import play_demo
 from kvtui.verbs.shared import BOOT, EXIT_USAGE, KEY_FILE, LOG, MODEL, NO_MOUSE, THEME, has_screen, request_of, unreadable
 
 if TYPE_CHECKING:
@@ -50,6 +49,8 @@ def console(target: str | None, demo: str | None, speed: float, config: Path | N
     if demo is not None:
         if target is not None:
             raise click.UsageError("--demo plays a server of its own: leave TARGET out.")
+        from kvtui.verbs.guide import play_demo
+
         sys.exit(play_demo(demo, speed=speed, config=config, given=given))
     if not has_screen():
         click.echo(f"The console needs a terminal. For a pipe or a file use: kvtui report {target or ''}".rstrip(), err=True)
