@@ -26,6 +26,8 @@ NEW_S: Final = 20.0
 samples that allow one."""
 SILENT_S: Final = 15.0
 """Seconds after the last page for which a server that no longer answers is judged with each frame."""
+STUCK_S: Final = 5.0
+"""Seconds between two judgements of a server that has stopped working: the sentence says for how long."""
 
 FREQUENT: Final = frozenset({"retract", "warning"})
 """Events that a busy server prints all the time; they count by the minute."""
@@ -65,7 +67,8 @@ class Paced:
             self._begun = frame.now
         self._last = found = self._judge(frame)
         anew = last is None or {one.id for one in last.findings} != {one.id for one in found.findings}
-        self._wait = min(self._every, HOLD_S) if anew else self._every
+        stuck = any(one.id == "server-stuck" for one in found.findings)
+        self._wait = min(self._every, STUCK_S if stuck else HOLD_S if anew else self._every)
         return found
 
     def _may_wait(self, judged: Frame, frame: Frame) -> bool:

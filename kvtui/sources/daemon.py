@@ -77,8 +77,10 @@ class DaemonWorker:
                 raise StillHanging from error
             raise
 
-    def close(self) -> None:
-        """Let the thread end once it is idle; a hung one is left to die with the process."""
+    def close(self, last: Callable[[], None] | None = None) -> None:
+        """Let the thread end once it is idle, after ``last``, where there is one; a hung one is left to die with the process."""
+        if last is not None:
+            self._jobs.put(last)
         self._jobs.put(None)
         self._thread = None
 

@@ -93,8 +93,11 @@ class LogSource:
 
     async def close(self) -> None:
         """Close the file and end the thread."""
-        self._worker.close()
-        if not self._worker.hanging:
+        if self._worker.hanging:
+            # What is read just now may open the file yet.
+            self._worker.close(self.release)
+        else:
+            self._worker.close()
             self.release()
 
     def read_now(self) -> Frame:

@@ -75,7 +75,7 @@ class SglangSource:
         self._model = Endpoint("model_info", SLOW_S)
         self._lines, self._pages = PageLines(), PageReader()
         self._known = ServerMemory()
-        self._model_wanted = True
+        self._model_wanted, self._info_wanted = True, False
         self._info_path, self._model_path = SERVER_INFO, MODEL_INFO
         self._news = asyncio.Event()
         self._worker = DaemonWorker("kvtui-bodies")
@@ -163,7 +163,7 @@ class SglangSource:
             await self._clock.sleep(step)
             waited += step
             failure = endpoint.failure
-            if failure is None and (waited >= self._pace(endpoint) or (endpoint is self._model and self._model_wanted)):
+            if failure is None and (waited >= self._pace(endpoint) or self._is_new_to(endpoint)):
                 return
             if failure is not None and failure.kind in UNREACHED and self._back:
                 return
@@ -175,6 +175,10 @@ class SglangSource:
             return Failure("too-big", f"The answer of {endpoint.name} takes too long to read.")
         except Exception as error:  # noqa: BLE001 (one endpoint's fault must not end the others, nor pass unseen)
             return Failure("broken", f"kvtui failed on an answer of {endpoint.name} ({type(error).__name__}): please report it.")
+
+    def _is_new_to(self, endpoint: Endpoint) -> bool:
+        """True where the server is another process than the one that this endpoint told of: it may be asked at once."""
+        return (endpoint is self._model and self._model_wanted) or (endpoint is self._info and self._info_wanted)
 
     def _pace(self, endpoint: Endpoint) -> float:
         return self._loads_pace if endpoint is self._loads else endpoint.every
@@ -218,7 +222,7 @@ class SglangSource:
         if (failure := of_scrape(scrape)) is not None:
             return failure
         if self._known.page(scrape):
-            self._model_wanted = True
+            self._model_wanted = self._info_wanted = True
             self._info_path, self._model_path = SERVER_INFO, MODEL_INFO
         return None
 
@@ -230,6 +234,7 @@ class SglangSource:
         return Failure("not-json", f"{path}: {document.reason}.") if isinstance(document, Missing) else document
 
     async def _read_info(self) -> Failure | None:
+        self._info_wanted = False
         found = await self._json(self._info_path, INFO_TIMEOUT_S)
         if isinstance(found, Failure) and found.kind == "not-found":
             # Releases up to 0.5.3 know only the old name; later ones write a warning into their log for it.

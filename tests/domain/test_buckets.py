@@ -93,6 +93,20 @@ def test_ranks_are_added_up_and_a_silent_one_is_dropped():
     assert over_ranks(told, places, "running", 10, "mean")[1] == [3, 4, 4.5, 2]
 
 
+def test_what_ranks_say_at_one_moment_is_one_point():
+    lines = [{"at": at, "running": 10 * at + dp, "dp": dp} for at in (1, 2) for dp in range(3)]
+    told = store(*lines)
+    assert over_ranks(told, axis(told), "running", 10) == ([1, 2], [33, 63])
+    # A rank that speaks twice in a second has two values, and neither is lost.
+    told = store(*lines, {"at": 2, "running": 5, "dp": 0}, {"at": 2, "running": 90, "dp": 0}, {"at": 3, "running": 1, "dp": 0})
+    assert over_ranks(told, axis(told), "running", 10) == ([1, 2, 2, 2, 3], [33, 63, 48, 133, 44])
+
+
+def test_times_that_go_back_leave_no_rank_out():
+    told = store({"at": 5, "running": 1, "dp": 0}, {"at": 4, "running": 2, "dp": 1}, {"at": 6, "running": 4, "dp": 0})
+    assert over_ranks(told, axis(told), "running", 10) == ([5, 4, 6], [1, 3, 6])
+
+
 def test_pipeline_stages_are_counted_once():
     told = store({"at": 0, "running": 3, "pp": 0}, {"at": 0, "running": 3, "pp": 1})
     assert over_ranks(told, axis(told), "running", 10) == ([0], [3])
@@ -117,6 +131,18 @@ def test_a_growing_window_moves_by_whole_columns():
 
     assert shown(1_001) == shown(1_009) == (400, 1_000)
     assert shown(1_010) == (410, 1_010)
+
+
+def test_narrow_columns_come_several_at_a_time():
+    """Each is a chart drawn anew; a chart that is nearly empty fills at once."""
+
+    def moves(begin, end):
+        shown = [window(Axis("time", [0, last / 10]), 600, None, 60, growing=True) for last in range(10 * begin, 10 * end)]
+        return [after[1] - before[1] for before, after in itertools.pairwise(shown) if after != before]
+
+    assert set(moves(1, 15)) == {1.0}
+    assert set(moves(16, 59)) == {5.0}
+    assert min(moves(61, 119)) >= 5.0
 
 
 def test_a_growing_window_of_everything_moves_by_whole_columns():

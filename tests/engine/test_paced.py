@@ -12,7 +12,7 @@ from kvtui.domain.http_reading import HttpReading
 from kvtui.domain.motion import Motion
 from kvtui.domain.reading import Missing
 from kvtui.domain.resting import Rest
-from kvtui.engine.paced import EVERY_S, NEW_S, Paced
+from kvtui.engine.paced import EVERY_S, NEW_S, STUCK_S, Paced
 
 
 def http(*, now, motion):
@@ -72,6 +72,16 @@ def test_what_is_found_anew_is_judged_again_when_it_would_be_shown():
         paced(frame(now + second))
     first, second, *_ = [f.now for f in judge.frames if not judge.told[f.now]]
     assert second - first == HOLD_S
+
+
+def test_a_server_that_stopped_working_is_judged_more_often():
+    """The sentence says for how long."""
+    judge = Judge()
+    judge.found = (replace(judge.found[0], id="server-stuck"),)
+    paced, now = after_the_first_minute(judge)
+    for second in range(2 * int(EVERY_S)):
+        paced(frame(now + second))
+    assert len(judge.frames) >= 2 * EVERY_S / STUCK_S - 1
 
 
 def test_what_happens_is_judged_at_once():

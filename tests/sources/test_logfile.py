@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import gzip
 import io
 import os
+import threading
 
 import pytest
 import zstandard
 
+from kvtui.sources import logfile
 from kvtui.sources.errors import Unreadable
 from kvtui.sources.logfile import QUIET_SECONDS, LogSource
+from kvtui.sources.opening import open_log
 
 BOOT = [
     "[2026-03-18 09:00:15 TP0] Load weight begin. avail mem=94.04 GB",
@@ -272,3 +276,26 @@ async def test_a_restarted_server_that_writes_to_another_file_is_read_on_there(l
     assert frame.sources[0].target.endswith("second.log")
     assert any("second.log follows" in note for note in frame.notes)
     await source.close()
+
+
+async def test_a_log_that_is_just_being_opened_when_it_is_let_go_of_is_closed(tmp_path, monkeypatch):
+    path = tmp_path / "server.log"
+    path.write_bytes(b"a line\n")
+    opening, go, streams = threading.Event(), threading.Event(), []
+
+    def slow(*arguments):
+        opening.set()
+        go.wait(5)
+        streams.append(open_log(*arguments))
+        return streams[-1]
+
+    monkeypatch.setattr(logfile, "open_log", slow)
+    source = LogSource(str(path), Clock(5))
+    reading = asyncio.ensure_future(source.read())
+    await asyncio.to_thread(opening.wait, 5)
+    thread = source._worker._thread
+    await source.close()
+    go.set()
+    await reading
+    await asyncio.to_thread(thread.join, 5)
+    assert streams[0]._file.closed
