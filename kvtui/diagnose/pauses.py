@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from operator import sub
 from typing import Final
 
 from kvtui.domain.resting import PROBE_TOKENS
@@ -42,10 +41,10 @@ def _short(load: tuple[float, float]) -> bool:
 
 def _loads(window: Timeline) -> list[tuple[float, float]]:
     """First and last time of work of each load."""
-    times, running = window.column("at"), window.column("running")
-    # Nearly always every line works, and none is far from the next: then no more need be looked at.
-    if len(times) > 1 and all(map((0.0).__lt__, running)) and -math.inf < min(times) and max(map(sub, times[1:], times)) < PAUSE_S:
-        return [(times[0], times[-1])]
+    # Nearly always something ran in every line: then no sample shows a server at rest, and nothing ends a load.
+    if all(map((0.0).__lt__, window.column("running"))):
+        times = list(filter(math.isfinite, window.column("at")))
+        return [(times[0], times[-1])] if times else []
     names = ("at", "kind", "running", "queued", "new_token", "cached_token")
     rows = [row for row in zip(*(window.column(name) for name in names), strict=True) if math.isfinite(row[0])]
     busy = [i for i, row in enumerate(rows) if _works(row)]

@@ -92,34 +92,26 @@ def memory_part(account: Account) -> dict[str, Json]:
         "host_gb": _reading(account.host_gb),
     }
     numbers["causes"] = list(account.causes)
-    numbers["where"] = {
-        name: str(reading.where)
-        for name, reading in (
-            ("fraction", account.fraction),
-            ("pre_gib", account.pre_gib),
-            ("post_gib", account.post_gib),
-            ("cell_bytes", account.cell_bytes),
-            ("kv_gib", account.kv_gib),
-            ("tokens_reported", account.tokens_reported),
-            ("headroom_gib", account.headroom_gib),
-        )
-        if isinstance(reading, Known)
-    }
-    numbers["unknown"] = {
-        name: reading.reason
-        for name, reading in (
-            ("fraction", account.fraction),
-            ("pre_gib", account.pre_gib),
-            ("post_gib", account.post_gib),
-            ("cell_bytes", account.cell_bytes),
-            ("kv_gib", account.kv_gib),
-            ("tokens_predicted", account.tokens_predicted),
-            ("tokens_reported", account.tokens_reported),
-            ("headroom_gib", account.headroom_gib),
-        )
-        if isinstance(reading, Missing)
-    }
+    named = _named(account)
+    # What the formula gives stands beside its parts, whose places are told.
+    places = {name: reading for name, reading in named.items() if name != "tokens_predicted"}
+    numbers["where"] = {name: str(reading.where) for name, reading in places.items() if isinstance(reading, Known)}
+    numbers["unknown"] = {name: reading.reason for name, reading in named.items() if isinstance(reading, Missing)}
     return numbers
+
+
+def _named(account: Account) -> dict[str, Known[float] | Known[int] | Missing]:
+    """The readings of the arithmetic whose place, or why there is none, is told."""
+    return {
+        "fraction": account.fraction,
+        "pre_gib": account.pre_gib,
+        "post_gib": account.post_gib,
+        "cell_bytes": account.cell_bytes,
+        "kv_gib": account.kv_gib,
+        "tokens_predicted": account.tokens_predicted,
+        "tokens_reported": account.tokens_reported,
+        "headroom_gib": account.headroom_gib,
+    }
 
 
 def verdict_part(finding: Finding) -> dict[str, Json]:

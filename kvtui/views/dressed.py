@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.filter import ANSIToTruecolor, Monochrome, NoColor
 
-from kvtui.present.terminal import PALETTES, looks
+from kvtui.present.terminal import looks
 from kvtui.views import style
 from kvtui.views.ascii_filter import AsciiFilter
 from kvtui.views.hangup import HangupApp
@@ -119,8 +119,8 @@ class DressedApp(HangupApp):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's but for colour, which it decides by the palette it begins with; and ASCII in the end where there is no more."""
         filters = [one for one in super().get_line_filters() if not isinstance(one, (Monochrome, NoColor))]
-        if self.native_ansi_color or self.theme.removeprefix(style.PREFIX) in PALETTES:
-            # The terminal's own colours are to stay what they are, and a palette of ours has either these or none of them.
+        if self.native_ansi_color:
+            # The terminal's own colours are to stay what they are.
             filters = [one for one in filters if not isinstance(one, ANSIToTruecolor)]
         if self.no_color:
             filters.append(_NO_COLOUR)
